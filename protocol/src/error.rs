@@ -35,7 +35,9 @@ pub enum DecodeError {
         value: String,
     },
     /// The checksum of a record batch does not fit its bytes.
-    #[error("record batch at offset {base_offset} is corrupt: checksum {computed:#010x} computed, {stored:#010x} stored")]
+    #[error(
+        "record batch at offset {base_offset} is corrupt: checksum {computed:#010x} computed, {stored:#010x} stored"
+    )]
     Corrupt {
         /// Base offset in the batch's header (itself not covered by the checksum).
         base_offset: i64,

@@ -15,7 +15,10 @@ impl FrameDecoder {
     /// A decoder that refuses frames above `max_frame_bytes`.
     #[must_use]
     pub fn new(max_frame_bytes: usize) -> Self {
-        Self { max_frame_bytes, buffer: BytesMut::new() }
+        Self {
+            max_frame_bytes,
+            buffer: BytesMut::new(),
+        }
     }
 
     /// Where the next bytes from the peer are to be appended.

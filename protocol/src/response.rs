@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use kafka_protocol::messages::{
-    AddOffsetsToTxnResponse, AddPartitionsToTxnResponse, ApiKey, ApiVersionsResponse, CreateTopicsResponse, DescribeConfigsResponse,
-    EndTxnResponse, FindCoordinatorResponse, InitProducerIdResponse, ListOffsetsResponse, MetadataResponse, TxnOffsetCommitResponse,
+    AddOffsetsToTxnResponse, AddPartitionsToTxnResponse, ApiKey, ApiVersionsResponse, CreateTopicsResponse,
+    DescribeConfigsResponse, EndTxnResponse, FindCoordinatorResponse, InitProducerIdResponse,
+    ListOffsetsResponse, MetadataResponse, TxnOffsetCommitResponse,
 };
 
 use crate::error::DecodeError;

@@ -26,7 +26,9 @@ impl BatchBuilder {
     /// An empty batch whose buffer has room for `capacity` bytes (it grows if one record needs more).
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { buffer: BytesMut::with_capacity(capacity) }
+        Self {
+            buffer: BytesMut::with_capacity(capacity),
+        }
     }
 
     /// Appends a record and returns its index in the batch.

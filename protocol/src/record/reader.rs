@@ -18,7 +18,10 @@ impl Batches {
     /// The batches in `bytes`.
     #[must_use]
     pub fn new(bytes: Bytes, limits: DecodeLimits) -> Self {
-        Self { _bytes: bytes, _limits: limits }
+        Self {
+            _bytes: bytes,
+            _limits: limits,
+        }
     }
 }
 
