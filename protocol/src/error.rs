@@ -35,7 +35,9 @@ pub enum DecodeError {
         value: String,
     },
     /// The checksum of a record batch does not fit its bytes.
-    #[error("record batch at offset {base_offset} is corrupt: checksum {computed:#010x} computed, {stored:#010x} stored")]
+    #[error(
+        "record batch at offset {base_offset} is corrupt: checksum {computed:#010x} computed, {stored:#010x} stored"
+    )]
     Corrupt {
         /// Base offset in the batch's header (itself not covered by the checksum).
         base_offset: i64,
@@ -43,6 +45,12 @@ pub enum DecodeError {
         computed: u32,
         /// CRC-32C in the header.
         stored: u32,
+    },
+    /// The peer speaks another protocol.
+    #[error("the peer is not a Kafka broker's plain listener: this looks like {looks_like}")]
+    NotKafka {
+        /// What the first bytes are typical of.
+        looks_like: &'static str,
     },
     /// Bytes are left over behind a complete value.
     #[error("{extra} bytes are left over behind {what}")]

@@ -34,7 +34,10 @@ pub struct ProducerIdAndEpoch {
 
 impl ProducerIdAndEpoch {
     /// Neither id nor epoch: what a first InitProducerId sends and what a plain producer's batches carry.
-    pub const NONE: Self = Self { id: ProducerId::NONE, epoch: ProducerEpoch::NONE };
+    pub const NONE: Self = Self {
+        id: ProducerId::NONE,
+        epoch: ProducerEpoch::NONE,
+    };
 }
 
 impl fmt::Display for ProducerIdAndEpoch {
@@ -116,7 +119,10 @@ pub struct TopicPartition {
 impl TopicPartition {
     /// A partition of a topic.
     pub fn new(topic: impl Into<Arc<str>>, partition: i32) -> Self {
-        Self { topic: topic.into(), partition }
+        Self {
+            topic: topic.into(),
+            partition,
+        }
     }
 }
 

@@ -11,6 +11,9 @@ pub struct DecodeLimits {
 
 impl Default for DecodeLimits {
     fn default() -> Self {
-        Self { max_frame_bytes: 100 * 1024 * 1024, max_batch_bytes: 128 * 1024 * 1024 }
+        Self {
+            max_frame_bytes: 100 * 1024 * 1024,
+            max_batch_bytes: 128 * 1024 * 1024,
+        }
     }
 }
