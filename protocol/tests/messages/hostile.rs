@@ -1,7 +1,10 @@
 //! Damaged and hostile frames of every API: a value or an error, never a panic, and memory in proportion to the bytes that came.
 
 use bytes::{Bytes, BytesMut};
-use kafka_protocol::messages::ApiKey;
+use kafka_protocol::messages::describe_configs_response::{
+    DescribeConfigsResourceResult, DescribeConfigsResult, DescribeConfigsSynonym,
+};
+use kafka_protocol::messages::{ApiKey, DescribeConfigsResponse};
 use proptest::prelude::*;
 use sealwax_protocol::ids::CorrelationId;
 use sealwax_protocol::request::RequestBody;
@@ -9,9 +12,9 @@ use sealwax_protocol::response::ResponseBody;
 
 use crate::samples;
 
-/// Most bytes of memory per byte of a frame. The largest part is the `kafka-protocol` crate's: a structure with a vector and a tree
-/// for unknown tagged fields takes some hundred bytes where a few on the wire are enough.
-const BYTES_PER_BYTE: u64 = 256;
+/// Most bytes of memory per byte of a frame: the sizes of the structures in each other on the deepest path, which the
+/// `kafka-protocol` crate reserves before it sees an element (own codecs stay below 10).
+const BYTES_PER_BYTE: u64 = 400;
 /// What even the smallest frame may take: 127 elements at each depth, and the texts of errors.
 const BASE_BYTES: u64 = 128 * 1024;
 
@@ -118,21 +121,25 @@ fn every_damaged_byte_of_a_request_ends_in_a_value_or_an_error() {
     assert!(values > 0 && errors > 0, "{values} values, {errors} errors");
 }
 
-/// The largest counts that the bytes behind them allow, at every place of a frame that is long enough for it to hurt.
+/// A compact count, in two bytes, and a byte more than it counts elements.
+const LARGE_COUNT: u16 = 16_001;
+const LARGE_COUNT_VARINT: [u8; 2] = [(LARGE_COUNT & 0x7F) as u8 | 0x80, (LARGE_COUNT >> 7) as u8];
+
+/// The largest count that the bytes behind it allow, and larger ones, at every place of every answer.
 #[test]
-fn a_huge_count_anywhere_reserves_in_proportion() {
+fn a_large_count_anywhere_reserves_in_proportion() {
     for (api, version, frame) in response_frames() {
         for place in 4..frame.len() {
             for count in [
-                &[0xFF, 0xFF, 0xFF, 0xFF, 0x0F][..],
+                &LARGE_COUNT_VARINT[..],
                 &[0xFF, 0xFF, 0x03],
-                &[0xFF, 0x7F],
+                &[0xFF, 0xFF, 0xFF, 0xFF, 0x0F],
                 &[0x7F],
             ] {
                 let mut hostile = BytesMut::from(&frame[..place]);
                 hostile.extend_from_slice(count);
                 hostile.extend_from_slice(&frame[place..]);
-                hostile.resize(hostile.len() + 20_000, 0);
+                hostile.resize(place + count.len() + usize::from(LARGE_COUNT) - 1, 0);
                 assert!(
                     !decode_response(&hostile.freeze(), api, version),
                     "{api:?} {version} at {place}"
@@ -140,6 +147,42 @@ fn a_huge_count_anywhere_reserves_in_proportion() {
             }
         }
     }
+}
+
+/// Three arrays in each other, each with the largest count that still passes: the worst that the rule of the reader lets through.
+#[test]
+fn large_counts_in_each_other_reserve_in_proportion() {
+    let mut hostile = BytesMut::from(&[0, 0, 0, 5, 0, 0, 0, 0, 0][..]);
+    for fields_before_the_next_array in [&[0, 0, 0, 2, 1][..], &[1, 0, 0, 0, 0], &[]] {
+        hostile.extend_from_slice(&LARGE_COUNT_VARINT);
+        hostile.extend_from_slice(fields_before_the_next_array);
+    }
+    hostile.resize(hostile.len() + usize::from(LARGE_COUNT) - 1, 0);
+    let frame = hostile.freeze();
+    let measured = allocation_counter::measure(|| {
+        assert!(ResponseBody::decode(frame.clone(), ApiKey::DescribeConfigs, 4).is_err());
+    });
+    let elements = u64::from(LARGE_COUNT);
+    assert!(
+        measured.bytes_max >= 300 * elements,
+        "only {} bytes: some array was not reached",
+        measured.bytes_max
+    );
+    within_bounds(&frame, |frame| {
+        ResponseBody::decode(frame, ApiKey::DescribeConfigs, 4).is_err()
+    });
+}
+
+/// Valid elements that are as small as they can be and as large in memory: a tree for one empty unknown tagged field each.
+#[test]
+fn many_small_elements_with_unknown_tags_take_memory_in_proportion() {
+    let config = DescribeConfigsSynonym::default().with_unknown_tagged_field(9, Bytes::new());
+    let result = DescribeConfigsResult::default().with_configs(vec![
+        DescribeConfigsResourceResult::default().with_synonyms(vec![config; 5_000]),
+    ]);
+    let body = ResponseBody::DescribeConfigs(DescribeConfigsResponse::default().with_results(vec![result]));
+    let frame = body.encode(4, CorrelationId(5)).unwrap().concat().slice(4..);
+    assert!(decode_response(&frame, ApiKey::DescribeConfigs, 4));
 }
 
 proptest! {

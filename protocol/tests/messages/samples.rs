@@ -213,7 +213,7 @@ fn produce_request(version: i16) -> ProduceRequest {
             id,
             partitions: vec![ProducePartition {
                 index: 1,
-                records: Bytes::from_static(&[1; 150]),
+                records: Bytes::from_static(&[1; 24]),
             }],
         }],
     }
@@ -298,7 +298,7 @@ fn fetch_response(version: i16) -> FetchResponse {
                     first_offset: 1001,
                 }]),
                 preferred_read_replica: Some(NodeId(3)),
-                records: Bytes::from_static(&[2; 150]),
+                records: Bytes::from_static(&[2; 24]),
             }],
         }],
         node_endpoints: endpoints(version >= 16),
