@@ -137,6 +137,18 @@ fn versions_out_of_the_table_are_refused_in_both_directions() {
                 matches!(read, Err(DecodeError::Unsupported { .. })),
                 "{api:?} {version}"
             );
+            let request = samples::request(*api, versions.max);
+            let frame = request
+                .encode(versions.max, CorrelationId(1), "tester")
+                .unwrap()
+                .concat();
+            let mut frame = BytesMut::from(&frame[4..]);
+            frame[2..4].copy_from_slice(&version.to_be_bytes());
+            let read = RequestBody::decode(frame.freeze());
+            assert!(
+                matches!(read, Err(DecodeError::Unsupported { .. })),
+                "{api:?} {version}"
+            );
         }
     }
     let unknown = ResponseBody::decode(Bytes::from_static(&[0; 40]), ApiKey::Vote, 0);

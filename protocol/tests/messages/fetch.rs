@@ -181,6 +181,26 @@ fn null_lists_and_records_are_read_as_none_and_empty() {
 }
 
 #[test]
+fn tagged_fields_that_spell_out_their_default_say_nothing() {
+    let hints = [&[2, 0, 13][..], &[0xFF; 12], &[0], &[1, 9], &[0xFF; 8], &[0]].concat();
+    let mut frame = vec![0; 4 + 1 + 4 + 2 + 4];
+    frame.push(2);
+    frame.extend_from_slice(&[7; 16]);
+    frame.push(2);
+    frame.extend_from_slice(&[0; 4 + 2 + 8 + 8 + 8 + 1 + 4 + 1]);
+    frame.extend_from_slice(&hints);
+    frame.extend_from_slice(&[0, 0]);
+    let ResponseBody::Fetch(read) = ResponseBody::decode(frame.into(), ApiKey::Fetch, 13).unwrap() else {
+        panic!("another API");
+    };
+    let partition = &read.topics[0].partitions[0];
+    assert_eq!(
+        (partition.current_leader, partition.diverging_epoch),
+        (None, None)
+    );
+}
+
+#[test]
 fn records_are_a_slice_of_the_frame() {
     let data = PartitionData::default().with_records(Some(Bytes::from(vec![5; 1000])));
     let (frame, partition) = read(&response(data), 17);

@@ -94,7 +94,9 @@ fn every_truncation_is_an_error() {
 #[test]
 fn every_damaged_byte_of_a_response_ends_in_a_value_or_an_error() {
     let (mut values, mut errors) = (0, 0);
-    for (api, version, frame) in response_frames() {
+    let mut frames = response_frames();
+    frames.dedup_by(|(api, _, frame), (earlier_api, _, earlier)| api == earlier_api && frame == earlier);
+    for (api, version, frame) in frames {
         for damaged in damaged(&frame) {
             if decode_response(&damaged, api, version) {
                 values += 1
