@@ -92,7 +92,7 @@ impl ConsumerBuilder {
         };
         // Only for the jitter of pauses: the standard library's hash keys are random enough.
         let seed = RandomState::new().build_hasher().finish();
-        let machine = FetchMachine::new(settings, seed);
+        let machine = FetchMachine::new(settings, fastrand::Rng::with_seed(seed));
         let driver = DriverHandle::spawn(self.cluster, machine, |event| match event {});
         Ok(Consumer { driver })
     }

@@ -96,11 +96,11 @@ enum Request {
 }
 
 impl FetchMachine {
-    /// A machine without partitions. `seed` makes the jitter of its pauses.
-    pub(crate) fn new(settings: FetchSettings, seed: u64) -> Self {
+    /// A machine without partitions. `rng` makes the jitter of its pauses.
+    pub(crate) fn new(settings: FetchSettings, rng: fastrand::Rng) -> Self {
         Self {
             settings,
-            rng: fastrand::Rng::with_seed(seed),
+            rng,
             cluster: Arc::default(),
             partitions: BTreeMap::new(),
             ready: VecDeque::new(),

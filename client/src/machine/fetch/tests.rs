@@ -1,1 +1,1 @@
-
+pub(super) mod batches;
