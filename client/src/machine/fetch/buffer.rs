@@ -74,3 +74,46 @@ impl<'a> Iterator for VisibleRecords<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sealwax_protocol::fetch::IsolationLevel;
+    use sealwax_protocol::limits::DecodeLimits;
+    use sealwax_protocol::record::reader::Batches;
+
+    use super::*;
+    use crate::machine::fetch::isolation::filter;
+    use crate::machine::fetch::tests::batches::{Batch, Kind, encode};
+
+    fn fetched(batches: &[Batch], start: i64) -> FetchedPartition {
+        let batches = Batches::new(encode(batches), DecodeLimits::default());
+        let (visible, error) = filter(batches, start, IsolationLevel::ReadUncommitted, None);
+        assert_eq!(error, None);
+        FetchedPartition {
+            partition: TopicPartition::new("t", 0),
+            visible,
+        }
+    }
+
+    #[test]
+    fn a_malformed_record_ends_the_records_with_an_error_that_says_where() {
+        let mut malformed = Batch::new(Kind::Plain, -1, 10, 3);
+        malformed.records = vec![10, 12, 11];
+        let fetched = fetched(&[malformed, Batch::new(Kind::Plain, -1, 13, 1)], 0);
+        let mut records = fetched.records();
+        assert_eq!(records.next().unwrap().unwrap().offset, 10);
+        assert_eq!(records.next().unwrap().unwrap().offset, 12);
+        assert_eq!(records.next().unwrap().unwrap_err().0, 13);
+        assert!(records.next().is_none());
+    }
+
+    #[test]
+    fn the_count_is_that_of_the_headers() {
+        let batches = [
+            Batch::new(Kind::Plain, -1, 0, 4),
+            Batch::new(Kind::Plain, -1, 4, 2),
+        ];
+        assert_eq!(fetched(&batches, 0).record_count_hint(), 6);
+        assert_eq!(fetched(&batches, 3).records().count(), 3);
+    }
+}
