@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
 use crate::kafka::{self, Cluster, Data, Missing, Version};
+use crate::{layers, sizes, workspace};
 
 /// Tasks of the sealwax repository.
 #[derive(Debug, Parser)]
@@ -21,6 +22,10 @@ enum Verb {
     /// Real Apache Kafka on this machine, up and down
     #[command(subcommand)]
     Kafka(Kafka),
+    /// Prove that imports go one way, between packages and between rooms
+    Layers,
+    /// Find files and functions that are too long, and files without a head
+    Sizes,
 }
 
 #[derive(Debug, Subcommand)]
@@ -77,6 +82,16 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             )?;
             Ok(ExitCode::SUCCESS)
         }
+        Verb::Layers => Ok(code(layers::check(&workspace::root()?)?)),
+        Verb::Sizes => Ok(code(sizes::check(&workspace::root()?)?)),
+    }
+}
+
+fn code(good: bool) -> ExitCode {
+    if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

@@ -2,5 +2,8 @@
 
 pub mod cli;
 pub mod kafka;
+pub mod layers;
 pub mod leash;
+pub mod sizes;
+mod source;
 pub mod workspace;
