@@ -7,7 +7,8 @@ use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
 use crate::kafka::{self, Cluster, Data, Missing, Version};
-use crate::{layers, sizes, workspace};
+use crate::outcome::Outcome;
+use crate::{deny, guards, layers, sizes, test, workspace};
 
 /// Tasks of the sealwax repository.
 #[derive(Debug, Parser)]
@@ -24,6 +25,12 @@ enum Verb {
     Kafka(Kafka),
     /// Prove that imports go one way, between packages and between rooms
     Layers,
+    /// Check promises about the dependency tree: machines without tokio, no C, lints everywhere
+    Guards,
+    /// Check licences, bans, sources and advisories with cargo-deny
+    Deny(Installing),
+    /// Run every check and every test, those on real brokers included
+    Test(Installing),
     /// Find files and functions that are too long, and files without a head
     Sizes,
 }
@@ -34,6 +41,13 @@ enum Kafka {
     Up(Up),
     /// End a cluster (without --dir: all in default directories) and remove its data
     Down(Down),
+}
+
+#[derive(Debug, Args)]
+struct Installing {
+    /// Install what is missing: Java and Maven (as root on Debian), or cargo-deny
+    #[arg(long)]
+    install: bool,
 }
 
 #[derive(Debug, Args)]
@@ -83,6 +97,9 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Verb::Layers => Ok(code(layers::check(&workspace::root()?)?)),
+        Verb::Guards => Ok(code(guards::check(&workspace::root()?)?)),
+        Verb::Deny(deny) => run_deny(deny),
+        Verb::Test(test) => Ok(code(test::run(missing(test.install))?)),
         Verb::Sizes => Ok(code(sizes::check(&workspace::root()?)?)),
     }
 }
@@ -93,6 +110,14 @@ fn code(good: bool) -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
+}
+
+fn run_deny(installing: Installing) -> Result<ExitCode> {
+    let outcome = deny::check(&workspace::root()?, missing(installing.install))?;
+    if let Outcome::Skipped(reason) = &outcome {
+        println!("skipped: {reason}");
+    }
+    Ok(code(outcome != Outcome::Failed))
 }
 
 fn kafka_up(up: Up) -> Result<ExitCode> {
