@@ -1,6 +1,7 @@
 //! Tasks of the sealwax repository, as a library: the `tests` package boots its Kafka clusters through [`kafka`].
 
 pub mod cli;
+pub mod demo;
 pub mod deny;
 pub mod guards;
 pub mod kafka;
