@@ -1,1 +1,3 @@
-//! Placeholder.
+//! A slim Kafka Connect runtime: exactly-once sources (KIP-618) out of the box.
+
+pub mod cli;
