@@ -1,1 +1,26 @@
-//! Placeholder.
+//! Kafka's wire protocol: bytes to values and back.
+//!
+//! No I/O, no clock, no async and no logging happens here. Every decoder is bounded: whatever a peer sends, it allocates
+//! at most a constant times the bytes that really arrived (see [`byte_buf`] and [`limits`]), and it never panics.
+//!
+//! Cold APIs use the message types of the `kafka-protocol` crate (re-exported as [`messages`]) in flexible versions only;
+//! Produce, Fetch and record batches have codecs of their own.
+
+pub mod byte_buf;
+pub mod error;
+pub mod error_code;
+pub mod fetch;
+pub mod frame;
+pub mod ids;
+pub mod limits;
+pub mod produce;
+pub mod record;
+pub mod request;
+pub mod response;
+pub mod varint;
+pub mod version;
+
+pub use kafka_protocol::messages;
+pub use kafka_protocol::messages::ApiKey;
+pub use kafka_protocol::protocol::StrBytes;
+pub use uuid::Uuid;

@@ -1,0 +1,9 @@
+//! Settings, by role. Names are Kafka's keys in snake_case with real types; each is checked once, when the role is built.
+
+mod client;
+mod consumer;
+mod producer;
+
+pub use client::ClientConfig;
+pub use consumer::ConsumerConfig;
+pub use producer::ProducerConfig;

@@ -1,0 +1,1 @@
+//! Open and sealed batches per partition, from append to result.

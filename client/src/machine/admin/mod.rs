@@ -1,0 +1,1 @@
+//! Admin calls: one file each builds the request and reads the answer.

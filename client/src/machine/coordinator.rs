@@ -1,0 +1,1 @@
+//! FindCoordinator: the request, and what its answer means. The cache of coordinators.

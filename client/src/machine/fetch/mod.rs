@@ -1,0 +1,1 @@
+//! Positions, fetch requests, and the read_committed filter.

@@ -1,0 +1,1 @@
+//! The producer's machine: accumulator and transaction put together, nothing else.

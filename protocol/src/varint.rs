@@ -1,0 +1,1 @@
+//! Variable-length integers: zigzag for records, unsigned for flexible messages.
