@@ -1,3 +1,5 @@
 //! A slim Kafka Connect runtime: exactly-once sources (KIP-618) out of the box.
 
+pub mod api;
 pub mod cli;
+pub mod convert;
