@@ -50,13 +50,22 @@ impl ConfigType {
             Self::Boolean if text.eq_ignore_ascii_case("true") => Ok(ConfigValue::Boolean(true)),
             Self::Boolean if text.eq_ignore_ascii_case("false") => Ok(ConfigValue::Boolean(false)),
             Self::Boolean => Err("Expected value to be either true or false".into()),
-            Self::Int => {
-                text.parse::<i32>().map(|n| ConfigValue::Integer(n.into())).map_err(|_| self.not_a_number())
-            }
-            Self::Long => text.parse::<i64>().map(ConfigValue::Integer).map_err(|_| self.not_a_number()),
-            Self::Double => text.parse::<f64>().map(ConfigValue::Double).map_err(|_| self.not_a_number()),
+            Self::Int => text
+                .parse::<i32>()
+                .map(|n| ConfigValue::Integer(n.into()))
+                .map_err(|_| self.not_a_number()),
+            Self::Long => text
+                .parse::<i64>()
+                .map(ConfigValue::Integer)
+                .map_err(|_| self.not_a_number()),
+            Self::Double => text
+                .parse::<f64>()
+                .map(ConfigValue::Double)
+                .map_err(|_| self.not_a_number()),
             Self::List if text.is_empty() => Ok(ConfigValue::List(Vec::new())),
-            Self::List => Ok(ConfigValue::List(text.split(',').map(|part| part.trim().to_owned()).collect())),
+            Self::List => Ok(ConfigValue::List(
+                text.split(',').map(|part| part.trim().to_owned()).collect(),
+            )),
             Self::String | Self::Class | Self::Password => Ok(ConfigValue::Text(text.to_owned())),
         }
     }
@@ -65,7 +74,9 @@ impl ConfigType {
         let range = match self {
             Self::Int => "-2147483648 to 2147483647",
             Self::Long => "-9223372036854775808 to 9223372036854775807",
-            Self::Double | Self::Boolean | Self::String | Self::List | Self::Class | Self::Password => "decimal number",
+            Self::Double | Self::Boolean | Self::String | Self::List | Self::Class | Self::Password => {
+                "decimal number"
+            }
         };
         format!("Not a number of type {} ({range})", self.name())
     }
@@ -113,12 +124,19 @@ impl Validator {
             (Self::Between(_, high), ConfigValue::Integer(n)) if n > high => {
                 Err(format!("Value must be no more than {high}"))
             }
-            (Self::NonEmpty, ConfigValue::Text(text)) if text.is_empty() => Err("String must be non-empty".into()),
-            (Self::NonEmpty, ConfigValue::List(list)) if list.is_empty() => Err("List must be non-empty".into()),
+            (Self::NonEmpty, ConfigValue::Text(text)) if text.is_empty() => {
+                Err("String must be non-empty".into())
+            }
+            (Self::NonEmpty, ConfigValue::List(list)) if list.is_empty() => {
+                Err("List must be non-empty".into())
+            }
             (Self::OneOf(allowed), ConfigValue::Text(text))
                 if !allowed.iter().any(|one| one.eq_ignore_ascii_case(text)) =>
             {
-                Err(format!("String must be one of (case insensitive): {}", allowed.join(", ")))
+                Err(format!(
+                    "String must be one of (case insensitive): {}",
+                    allowed.join(", ")
+                ))
             }
             (Self::Any | Self::AtLeast(_) | Self::Between(..) | Self::NonEmpty | Self::OneOf(_), _) => Ok(()),
         }
@@ -139,12 +157,22 @@ pub struct ConfigKey {
 impl ConfigKey {
     /// A key that may be absent.
     pub fn optional(name: &'static str, kind: ConfigType, documentation: &'static str) -> Self {
-        Self { name, kind, default: None, required: false, validator: Validator::Any, documentation }
+        Self {
+            name,
+            kind,
+            default: None,
+            required: false,
+            validator: Validator::Any,
+            documentation,
+        }
     }
 
     /// A key that must be present.
     pub fn required(name: &'static str, kind: ConfigType, documentation: &'static str) -> Self {
-        Self { required: true, ..Self::optional(name, kind, documentation) }
+        Self {
+            required: true,
+            ..Self::optional(name, kind, documentation)
+        }
     }
 
     /// The same key with the value that stands for an absent one.
@@ -184,12 +212,22 @@ impl ConfigKey {
 
     fn parse(&self, settings: &Settings) -> Result<Option<ConfigValue>, ConfigError> {
         let Some(text) = settings.value(self.name).or(self.default) else {
-            return if self.required { Err(ConfigError::missing(self.name)) } else { Ok(None) };
+            return if self.required {
+                Err(ConfigError::missing(self.name))
+            } else {
+                Ok(None)
+            };
         };
-        let checked = self.kind.read(text).and_then(|value| self.validator.check(&value).map(|()| value));
+        let checked = self
+            .kind
+            .read(text)
+            .and_then(|value| self.validator.check(&value).map(|()| value));
         checked.map(Some).map_err(|why| {
             if self.kind == ConfigType::Password {
-                ConfigError::new(self.name, format!("Invalid value [hidden] for configuration {}: {why}", self.name))
+                ConfigError::new(
+                    self.name,
+                    format!("Invalid value [hidden] for configuration {}: {why}", self.name),
+                )
             } else {
                 ConfigError::invalid(self.name, text, &why)
             }
@@ -240,7 +278,11 @@ impl ConfigDef {
                 Err(error) => errors.push(error),
             }
         }
-        if errors.is_empty() { Ok(parsed) } else { Err(errors) }
+        if errors.is_empty() {
+            Ok(parsed)
+        } else {
+            Err(errors)
+        }
     }
 }
 
@@ -294,17 +336,26 @@ pub struct ConfigError {
 impl ConfigError {
     /// An error on a key. The message must not hold secrets.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { key: key.into(), message: message.into() }
+        Self {
+            key: key.into(),
+            message: message.into(),
+        }
     }
 
     /// A value that is not allowed; the value of a secret key is hidden.
     pub fn invalid(key: &str, value: &str, why: &str) -> Self {
         let value = if is_secret_key(key) { "[hidden]" } else { value };
-        Self::new(key, format!("Invalid value {value} for configuration {key}: {why}"))
+        Self::new(
+            key,
+            format!("Invalid value {value} for configuration {key}: {why}"),
+        )
     }
 
     fn missing(key: &str) -> Self {
-        Self::new(key, format!("Missing required configuration \"{key}\" which has no default value."))
+        Self::new(
+            key,
+            format!("Missing required configuration \"{key}\" which has no default value."),
+        )
     }
 
     /// The key.
@@ -339,13 +390,21 @@ mod tests {
                     .allowing(Validator::OneOf(&["fail", "replace"])),
             )
             .key(ConfigKey::optional("pin", ConfigType::Int, "A number"))
-            .key(ConfigKey::optional("db.password", ConfigType::Password, "Password").allowing(Validator::NonEmpty))
+            .key(
+                ConfigKey::optional("db.password", ConfigType::Password, "Password")
+                    .allowing(Validator::NonEmpty),
+            )
             .key(ConfigKey::optional("token.ttl", ConfigType::Long, "Milliseconds"))
     }
 
     fn errors(settings: &[(&str, &str)]) -> Vec<String> {
         let settings: Settings = settings.iter().copied().collect();
-        def().parse(&settings).unwrap_err().iter().map(ToString::to_string).collect()
+        def()
+            .parse(&settings)
+            .unwrap_err()
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
@@ -379,6 +438,11 @@ mod tests {
     fn secrets_stay_out_of_errors() {
         let found = errors(&[("topic", "t"), ("token.ttl", "s3cr3t"), ("db.password", "")]);
         assert_eq!(found.len(), 2);
-        assert!(found.iter().all(|e| e.contains("[hidden]") && !e.contains("s3cr3t")), "{found:?}");
+        assert!(
+            found
+                .iter()
+                .all(|e| e.contains("[hidden]") && !e.contains("s3cr3t")),
+            "{found:?}"
+        );
     }
 }

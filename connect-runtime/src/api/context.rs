@@ -20,8 +20,16 @@ pub struct SourceTaskContext {
 
 impl SourceTaskContext {
     /// A context. `transactions` is given with `transaction.boundary=connector` only.
-    pub fn new(settings: Settings, offsets: Arc<dyn OffsetReader>, transactions: Option<TransactionContext>) -> Self {
-        Self { settings, offsets, transactions }
+    pub fn new(
+        settings: Settings,
+        offsets: Arc<dyn OffsetReader>,
+        transactions: Option<TransactionContext>,
+    ) -> Self {
+        Self {
+            settings,
+            offsets,
+            transactions,
+        }
     }
 
     /// The task's configuration.

@@ -27,17 +27,29 @@ pub struct ConnectError {
 impl ConnectError {
     /// An error that only a change of configuration mends.
     pub fn config(message: impl Into<String>) -> Self {
-        Self { kind: ConnectErrorKind::Config, message: message.into(), source: None }
+        Self {
+            kind: ConnectErrorKind::Config,
+            message: message.into(),
+            source: None,
+        }
     }
 
     /// An error that trying again does not mend.
     pub fn permanent(message: impl Into<String>) -> Self {
-        Self { kind: ConnectErrorKind::Permanent, message: message.into(), source: None }
+        Self {
+            kind: ConnectErrorKind::Permanent,
+            message: message.into(),
+            source: None,
+        }
     }
 
     /// An error that may be gone at the next try.
     pub fn retriable(message: impl Into<String>) -> Self {
-        Self { kind: ConnectErrorKind::Retriable, message: message.into(), source: None }
+        Self {
+            kind: ConnectErrorKind::Retriable,
+            message: message.into(),
+            source: None,
+        }
     }
 
     /// The same error with its cause.

@@ -100,7 +100,12 @@ impl FlatMap {
     #[must_use]
     pub fn with(mut self, key: impl Into<Cow<'static, str>>, value: FlatValue) -> Self {
         let key = key.into();
-        if let Some((_, known)) = self.first.iter_mut().chain(&mut self.rest).find(|(known, _)| *known == key) {
+        if let Some((_, known)) = self
+            .first
+            .iter_mut()
+            .chain(&mut self.rest)
+            .find(|(known, _)| *known == key)
+        {
             *known = value;
         } else if self.first.is_none() {
             self.first = Some((key, value));
@@ -112,12 +117,17 @@ impl FlatMap {
 
     /// The value of a key.
     pub fn value(&self, key: &str) -> Option<&FlatValue> {
-        self.iter().find(|(known, _)| *known == key).map(|(_, value)| value)
+        self.iter()
+            .find(|(known, _)| *known == key)
+            .map(|(_, value)| value)
     }
 
     /// The entries in order of insertion.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &FlatValue)> {
-        self.first.iter().chain(&self.rest).map(|(key, value)| (key.as_ref(), value))
+        self.first
+            .iter()
+            .chain(&self.rest)
+            .map(|(key, value)| (key.as_ref(), value))
     }
 
     /// Number of entries.
@@ -206,8 +216,12 @@ mod tests {
 
     #[test]
     fn order_is_kept_but_does_not_count() {
-        let ab = FlatMap::new().with("a", FlatValue::Int(1)).with("b", FlatValue::Bool(true));
-        let ba = FlatMap::new().with("b", FlatValue::Bool(true)).with("a", FlatValue::Int(1));
+        let ab = FlatMap::new()
+            .with("a", FlatValue::Int(1))
+            .with("b", FlatValue::Bool(true));
+        let ba = FlatMap::new()
+            .with("b", FlatValue::Bool(true))
+            .with("a", FlatValue::Int(1));
         assert_eq!(ab, ba);
         assert_eq!(hash(&ab), hash(&ba));
         assert_eq!(ba.iter().map(|(key, _)| key).collect::<Vec<_>>(), ["b", "a"]);
@@ -223,7 +237,9 @@ mod tests {
 
     #[test]
     fn a_key_is_replaced_in_its_place() {
-        let map = FlatMap::new().with("a", FlatValue::Int(1)).with("b", FlatValue::Int(2));
+        let map = FlatMap::new()
+            .with("a", FlatValue::Int(1))
+            .with("b", FlatValue::Int(2));
         let map = map.with("a", FlatValue::Int(3));
         assert_eq!(map.len(), 2);
         assert_eq!(map.iter().next(), Some(("a", &FlatValue::Int(3))));

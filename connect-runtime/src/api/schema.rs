@@ -100,13 +100,16 @@ impl Schema {
     pub fn check(&self, value: &Value) -> Result<(), ConnectError> {
         match (&self.kind, value) {
             (_, Value::Null) if self.optional || self.default.is_some() => Ok(()),
-            (_, Value::Null) => {
-                Err(ConnectError::permanent(format!("null for a required {} without default", self.type_name())))
+            (_, Value::Null) => Err(ConnectError::permanent(format!(
+                "null for a required {} without default",
+                self.type_name()
+            ))),
+            (SchemaKind::Array(items), Value::Array(values)) => {
+                values.iter().try_for_each(|v| items.check(v))
             }
-            (SchemaKind::Array(items), Value::Array(values)) => values.iter().try_for_each(|v| items.check(v)),
-            (SchemaKind::Map(keys, values), Value::Map(entries)) => {
-                entries.iter().try_for_each(|(k, v)| keys.check(k).and_then(|()| values.check(v)))
-            }
+            (SchemaKind::Map(keys, values), Value::Map(entries)) => entries
+                .iter()
+                .try_for_each(|(k, v)| keys.check(k).and_then(|()| values.check(v))),
             (SchemaKind::Struct(fields), Value::Struct(value)) => value.check(fields),
             (SchemaKind::Int8, Value::Int8(_))
             | (SchemaKind::Int16, Value::Int16(_))
@@ -210,9 +213,15 @@ impl Struct {
     /// The schema is not a struct, the number of values is not that of the fields, or a value does not fit.
     pub fn new(schema: Arc<Schema>, values: Vec<Value>) -> Result<Self, ConnectError> {
         let SchemaKind::Struct(fields) = &schema.kind else {
-            return Err(ConnectError::permanent(format!("a struct value with a schema of type {}", schema.type_name())));
+            return Err(ConnectError::permanent(format!(
+                "a struct value with a schema of type {}",
+                schema.type_name()
+            )));
         };
-        let value = Self { schema: schema.clone(), values };
+        let value = Self {
+            schema: schema.clone(),
+            values,
+        };
         value.check(fields)?;
         Ok(value)
     }
@@ -260,12 +269,18 @@ pub struct SchemaAndValue {
 impl SchemaAndValue {
     /// Null without schema: no key, or a tombstone.
     pub fn null() -> Self {
-        Self { schema: None, value: Value::Null }
+        Self {
+            schema: None,
+            value: Value::Null,
+        }
     }
 
     /// A required string.
     pub fn string(text: Text) -> Self {
-        Self { schema: Some(Schema::string()), value: Value::String(text) }
+        Self {
+            schema: Some(Schema::string()),
+            value: Value::String(text),
+        }
     }
 }
 
@@ -274,8 +289,14 @@ mod tests {
     use super::*;
 
     fn point() -> Arc<Schema> {
-        let x = Field { name: "x".into(), schema: Arc::new(Schema::of(SchemaKind::Int32)) };
-        let label = Field { name: "label".into(), schema: Arc::new(Schema::of(SchemaKind::String).optional()) };
+        let x = Field {
+            name: "x".into(),
+            schema: Arc::new(Schema::of(SchemaKind::Int32)),
+        };
+        let label = Field {
+            name: "label".into(),
+            schema: Arc::new(Schema::of(SchemaKind::String).optional()),
+        };
         Arc::new(Schema::of(SchemaKind::Struct(vec![x, label])))
     }
 
@@ -283,7 +304,10 @@ mod tests {
     fn a_struct_is_checked_field_by_field() {
         assert!(Struct::new(point(), vec![Value::Int32(1), Value::Null]).is_ok());
         let wrong = Struct::new(point(), vec![Value::Int64(1), Value::Null]).unwrap_err();
-        assert_eq!(wrong.to_string(), "field x: a value of type int64 where the schema says int32");
+        assert_eq!(
+            wrong.to_string(),
+            "field x: a value of type int64 where the schema says int32"
+        );
         assert!(Struct::new(point(), vec![Value::Int32(1)]).is_err());
         assert!(Struct::new(Schema::string(), vec![]).is_err());
     }
@@ -295,6 +319,9 @@ mod tests {
         schema.default = Some(Value::Int8(7));
         assert!(schema.check(&Value::Null).is_ok());
         let list = Schema::of(SchemaKind::Array(Arc::new(Schema::of(SchemaKind::Int8))));
-        assert!(list.check(&Value::Array(vec![Value::Int8(1), Value::Null])).is_err());
+        assert!(
+            list.check(&Value::Array(vec![Value::Int8(1), Value::Null]))
+                .is_err()
+        );
     }
 }

@@ -36,7 +36,8 @@ impl Settings {
 
     /// The value of a key as it may be printed.
     pub fn printable(&self, key: &str) -> Option<&str> {
-        self.value(key).map(|value| if is_secret_key(key) { HIDDEN } else { value })
+        self.value(key)
+            .map(|value| if is_secret_key(key) { HIDDEN } else { value })
     }
 
     /// Sets a key; an earlier value is replaced.
@@ -46,19 +47,28 @@ impl Settings {
 
     /// All keys and values, ordered by key. The values may hold secrets.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.values.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+        self.values
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     /// The settings below a prefix, with the prefix taken off (`producer.` → `acks`).
     #[must_use]
     pub fn below(&self, prefix: &str) -> Self {
-        self.iter().filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, value))).collect()
+        self.iter()
+            .filter_map(|(key, value)| Some((key.strip_prefix(prefix)?, value)))
+            .collect()
     }
 
     /// These settings with `later` laid over them: a key of `later` wins.
     #[must_use]
     pub fn overlaid(mut self, later: &Self) -> Self {
-        self.values.extend(later.values.iter().map(|(key, value)| (key.clone(), value.clone())));
+        self.values.extend(
+            later
+                .values
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone())),
+        );
         self
     }
 
@@ -70,13 +80,21 @@ impl Settings {
 
 impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Settings {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
-        Self { values: entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect() }
+        Self {
+            values: entries
+                .into_iter()
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
+        }
     }
 }
 
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let printable = self.values.keys().map(|key| (key, self.printable(key).unwrap_or_default()));
+        let printable = self
+            .values
+            .keys()
+            .map(|key| (key, self.printable(key).unwrap_or_default()));
         f.debug_map().entries(printable).finish()
     }
 }
@@ -103,9 +121,14 @@ mod tests {
 
     #[test]
     fn a_prefix_is_taken_off_and_later_settings_win() {
-        let worker: Settings = [("producer.acks", "1"), ("producer.linger.ms", "5"), ("x", "y")].into_iter().collect();
+        let worker: Settings = [("producer.acks", "1"), ("producer.linger.ms", "5"), ("x", "y")]
+            .into_iter()
+            .collect();
         let over: Settings = [("acks", "all")].into_iter().collect();
         let merged = worker.below("producer.").overlaid(&over);
-        assert_eq!(merged.iter().collect::<Vec<_>>(), [("acks", "all"), ("linger.ms", "5")]);
+        assert_eq!(
+            merged.iter().collect::<Vec<_>>(),
+            [("acks", "all"), ("linger.ms", "5")]
+        );
     }
 }

@@ -45,13 +45,17 @@ impl Deref for Text {
 
 impl From<String> for Text {
     fn from(text: String) -> Self {
-        Self { utf8: Bytes::from(text) }
+        Self {
+            utf8: Bytes::from(text),
+        }
     }
 }
 
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
-        Self { utf8: Bytes::copy_from_slice(text.as_bytes()) }
+        Self {
+            utf8: Bytes::copy_from_slice(text.as_bytes()),
+        }
     }
 }
 

@@ -70,7 +70,10 @@ pub struct Failure {
 impl Failure {
     /// A failure with its exit code and message. The message must not hold secrets.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into() }
+        Self {
+            exit,
+            message: message.into(),
+        }
     }
 
     /// The exit code that the process ends with.

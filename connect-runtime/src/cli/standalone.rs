@@ -26,5 +26,8 @@ pub struct Arguments {
 /// Not cancel safe: it is the whole life of the process.
 pub async fn run(arguments: Arguments) -> Result<(), Failure> {
     let _ = arguments;
-    Err(Failure::new(Exit::RunTime, "the standalone worker is not wired yet"))
+    Err(Failure::new(
+        Exit::RunTime,
+        "the standalone worker is not wired yet",
+    ))
 }

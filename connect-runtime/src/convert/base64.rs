@@ -6,11 +6,18 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let group = chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        let group = chunk
+            .iter()
+            .fold(0u32, |group, byte| group << 8 | u32::from(*byte))
+            << (8 * (3 - chunk.len()));
         for place in 0..4 {
             let sextet = (group >> (18 - 6 * place)) & 63;
             let known = place <= chunk.len();
-            text.push(if known { ALPHABET.get(sextet as usize).map_or('=', |c| char::from(*c)) } else { '=' });
+            text.push(if known {
+                ALPHABET.get(sextet as usize).map_or('=', |c| char::from(*c))
+            } else {
+                '='
+            });
         }
     }
     text
@@ -21,7 +28,10 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     if text.len() % 4 != 0 {
         return None;
     }
-    let body = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
+    let body = text
+        .strip_suffix("==")
+        .or_else(|| text.strip_suffix('='))
+        .unwrap_or(text);
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     for chunk in body.as_bytes().chunks(4) {
         let mut group = 0u32;
@@ -35,7 +45,10 @@ pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
 }
 
 fn sextet(character: u8) -> Option<u32> {
-    ALPHABET.iter().position(|known| *known == character).and_then(|place| u32::try_from(place).ok())
+    ALPHABET
+        .iter()
+        .position(|known| *known == character)
+        .and_then(|place| u32::try_from(place).ok())
 }
 
 #[cfg(test)]
@@ -46,7 +59,13 @@ mod tests {
 
     #[test]
     fn known_vectors() {
-        for (bytes, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+        ] {
             assert_eq!(encode(bytes.as_bytes()), text);
             assert_eq!(decode(text).as_deref(), Some(bytes.as_bytes()));
         }

@@ -12,10 +12,10 @@ use bytes::Bytes;
 
 use crate::api::{ConfigError, SchemaAndValue, Settings};
 
+pub use base64::encode as base64;
 pub use json::{JsonConverter, write_string as write_json_string};
 pub use number::java_double;
 pub use string::{SimpleHeaderConverter, StringConverter};
-pub use base64::encode as base64;
 
 /// Turns values into bytes and back (Java's `Converter` and `HeaderConverter`). One instance belongs to one task, so
 /// that it may keep a cache without a lock.
@@ -74,7 +74,11 @@ const CLASSES: [&str; 3] = ["JsonConverter", "StringConverter", "SimpleHeaderCon
 ///
 /// # Errors
 /// The class is unknown, or one of its settings is not valid; the error names the key as the user wrote it.
-pub fn converter(usage: ConverterUse, class: &str, settings: &Settings) -> Result<Box<dyn Converter>, ConfigError> {
+pub fn converter(
+    usage: ConverterUse,
+    class: &str,
+    settings: &Settings,
+) -> Result<Box<dyn Converter>, ConfigError> {
     match class.rsplit('.').next().unwrap_or(class) {
         "JsonConverter" => Ok(Box::new(JsonConverter::from_settings(usage, settings)?)),
         "StringConverter" => Ok(Box::new(StringConverter::from_settings(usage, settings)?)),
@@ -82,7 +86,10 @@ pub fn converter(usage: ConverterUse, class: &str, settings: &Settings) -> Resul
         _ => Err(ConfigError::invalid(
             usage.key(),
             class,
-            &format!("Class is not known here; the converters that are built in: {}", CLASSES.join(", ")),
+            &format!(
+                "Class is not known here; the converters that are built in: {}",
+                CLASSES.join(", ")
+            ),
         )),
     }
 }
@@ -102,7 +109,13 @@ mod tests {
         ] {
             assert!(converter(ConverterUse::Value, class, &none).is_ok(), "{class}");
         }
-        let error = converter(ConverterUse::Key, "io.confluent.connect.avro.AvroConverter", &none).err().unwrap();
+        let error = converter(
+            ConverterUse::Key,
+            "io.confluent.connect.avro.AvroConverter",
+            &none,
+        )
+        .err()
+        .unwrap();
         assert!(error.to_string().starts_with(
             "Invalid value io.confluent.connect.avro.AvroConverter for configuration key.converter: Class is not known"
         ));
@@ -112,7 +125,9 @@ mod tests {
     #[test]
     fn a_wrong_setting_is_named_with_its_prefix() {
         let settings: Settings = [("schemas.enable", "maybe")].into_iter().collect();
-        let error = converter(ConverterUse::Value, "JsonConverter", &settings).err().unwrap();
+        let error = converter(ConverterUse::Value, "JsonConverter", &settings)
+            .err()
+            .unwrap();
         assert_eq!(
             error.to_string(),
             "Invalid value maybe for configuration value.converter.schemas.enable: \

@@ -17,9 +17,15 @@ fn java_text(number: f64, scientific: String) -> String {
         return "NaN".into();
     }
     if number.is_infinite() {
-        return if number > 0.0 { "Infinity".into() } else { "-Infinity".into() };
+        return if number > 0.0 {
+            "Infinity".into()
+        } else {
+            "-Infinity".into()
+        };
     }
-    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let Some((digits, exponent)) = scientific.split_once('e') else {
+        return scientific;
+    };
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     match exponent.parse::<i32>() {
@@ -37,7 +43,11 @@ fn java_text(number: f64, scientific: String) -> String {
 fn plain(digits: &str, exponent: i32) -> String {
     match usize::try_from(exponent) {
         Ok(shift) => {
-            let whole: String = digits.chars().chain(std::iter::repeat('0')).take(shift + 1).collect();
+            let whole: String = digits
+                .chars()
+                .chain(std::iter::repeat('0'))
+                .take(shift + 1)
+                .collect();
             let fraction: String = digits.chars().skip(shift + 1).collect();
             format!("{whole}.{}", if fraction.is_empty() { "0" } else { &fraction })
         }

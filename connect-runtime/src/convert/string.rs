@@ -23,12 +23,22 @@ impl StringConverter {
     /// # Errors
     /// An encoding other than UTF-8.
     pub fn from_settings(usage: ConverterUse, settings: &Settings) -> Result<Self, ConfigError> {
-        for key in ["serializer.encoding", "deserializer.encoding", "converter.encoding"] {
+        for key in [
+            "serializer.encoding",
+            "deserializer.encoding",
+            "converter.encoding",
+        ] {
             if let Some(encoding) = settings.value(key)
-                && !["UTF-8", "UTF8"].iter().any(|known| known.eq_ignore_ascii_case(encoding.trim()))
+                && !["UTF-8", "UTF8"]
+                    .iter()
+                    .any(|known| known.eq_ignore_ascii_case(encoding.trim()))
             {
                 let key = format!("{}.{key}", usage.key());
-                return Err(ConfigError::invalid(&key, encoding, "The encodings that are built in: UTF-8"));
+                return Err(ConfigError::invalid(
+                    &key,
+                    encoding,
+                    "The encodings that are built in: UTF-8",
+                ));
             }
         }
         Ok(Self)
@@ -53,12 +63,18 @@ impl Converter for StringConverter {
             None => Value::Null,
             Some(bytes) => {
                 let text = Text::from_utf8(Bytes::copy_from_slice(bytes)).map_err(|e| {
-                    ConvertError::new(format!("the bytes are not UTF-8 from byte {} on", e.valid_up_to()))
+                    ConvertError::new(format!(
+                        "the bytes are not UTF-8 from byte {} on",
+                        e.valid_up_to()
+                    ))
                 })?;
                 Value::String(text)
             }
         };
-        Ok(SchemaAndValue { schema: Some(OPTIONAL_STRING.clone()), value })
+        Ok(SchemaAndValue {
+            schema: Some(OPTIONAL_STRING.clone()),
+            value,
+        })
     }
 }
 
@@ -82,7 +98,9 @@ mod tests {
     use super::*;
 
     fn bytes(value: Value) -> Option<Bytes> {
-        StringConverter.serialize(&SchemaAndValue { schema: None, value }).unwrap()
+        StringConverter
+            .serialize(&SchemaAndValue { schema: None, value })
+            .unwrap()
     }
 
     #[test]

@@ -44,7 +44,12 @@ pub(super) fn write_text(out: &mut String, value: &Value) {
     };
 }
 
-fn list<I: IntoIterator>(out: &mut String, marks: [&str; 3], items: I, mut item: impl FnMut(&mut String, I::Item)) {
+fn list<I: IntoIterator>(
+    out: &mut String,
+    marks: [&str; 3],
+    items: I,
+    mut item: impl FnMut(&mut String, I::Item),
+) {
     let [open, between, close] = marks;
     out.push_str(open);
     for (place, one) in items.into_iter().enumerate() {
@@ -65,11 +70,20 @@ mod tests {
 
     #[test]
     fn nested_values_look_as_in_java() {
-        let field = |name: &str, kind| Field { name: name.into(), schema: Arc::new(Schema::of(kind).optional()) };
-        let schema = Schema::of(SchemaKind::Struct(vec![field("a", SchemaKind::Int32), field("b", SchemaKind::String)]));
+        let field = |name: &str, kind| Field {
+            name: name.into(),
+            schema: Arc::new(Schema::of(kind).optional()),
+        };
+        let schema = Schema::of(SchemaKind::Struct(vec![
+            field("a", SchemaKind::Int32),
+            field("b", SchemaKind::String),
+        ]));
         let point = Struct::new(Arc::new(schema), vec![Value::Int32(7), Value::Null]).unwrap();
         let value = Value::Map(vec![
-            (Value::String("x".into()), Value::Array(vec![Value::Boolean(true), Value::Float64(1.0), Value::Null])),
+            (
+                Value::String("x".into()),
+                Value::Array(vec![Value::Boolean(true), Value::Float64(1.0), Value::Null]),
+            ),
             (Value::Int8(-1), Value::Struct(point)),
         ]);
         let mut text = String::new();

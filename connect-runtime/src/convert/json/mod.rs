@@ -37,7 +37,11 @@ impl JsonConverter {
     /// A value that is not allowed.
     pub fn from_settings(usage: ConverterUse, settings: &Settings) -> Result<Self, ConfigError> {
         let invalid = |key: &str, value: &str, why: &str| {
-            Err(ConfigError::invalid(&format!("{}.{key}", usage.key()), value, why))
+            Err(ConfigError::invalid(
+                &format!("{}.{key}", usage.key()),
+                value,
+                why,
+            ))
         };
         if let Some(format) = settings.value("decimal.format")
             && !format.trim().eq_ignore_ascii_case("BASE64")
@@ -48,7 +52,11 @@ impl JsonConverter {
             None => Ok(Self::new(true)),
             Some(text) if text.eq_ignore_ascii_case("true") => Ok(Self::new(true)),
             Some(text) if text.eq_ignore_ascii_case("false") => Ok(Self::new(false)),
-            Some(other) => invalid("schemas.enable", other, "Expected value to be either true or false"),
+            Some(other) => invalid(
+                "schemas.enable",
+                other,
+                "Expected value to be either true or false",
+            ),
         }
     }
 
@@ -85,13 +93,18 @@ impl Converter for JsonConverter {
     }
 
     fn deserialize(&mut self, bytes: Option<&[u8]>) -> Result<SchemaAndValue, ConvertError> {
-        let Some(bytes) = bytes else { return Ok(SchemaAndValue::null()) };
+        let Some(bytes) = bytes else {
+            return Ok(SchemaAndValue::null());
+        };
         let json: serde_json::Value =
             serde_json::from_slice(bytes).map_err(|e| ConvertError::new(format!("not valid JSON: {e}")))?;
         if self.schemas {
             read::read_envelope(&json)
         } else {
-            Ok(SchemaAndValue { schema: None, value: read::read_schemaless(&json)? })
+            Ok(SchemaAndValue {
+                schema: None,
+                value: read::read_schemaless(&json)?,
+            })
         }
     }
 }

@@ -12,20 +12,28 @@ use crate::convert::base64::decode;
 
 /// The value of an envelope, which has exactly the fields `schema` and `payload`.
 pub(super) fn read_envelope(json: &Json) -> Result<SchemaAndValue, ConvertError> {
-    let (Some(schema), Some(payload), Some(2)) =
-        (json.get("schema"), json.get("payload"), json.as_object().map(serde_json::Map::len))
-    else {
+    let (Some(schema), Some(payload), Some(2)) = (
+        json.get("schema"),
+        json.get("payload"),
+        json.as_object().map(serde_json::Map::len),
+    ) else {
         return Err(ConvertError::new(
             "with schemas.enable=true the JSON must have exactly the fields \"schema\" and \"payload\"; \
              for bare JSON set schemas.enable=false",
         ));
     };
     if schema.is_null() {
-        return Ok(SchemaAndValue { schema: None, value: read_schemaless(payload)? });
+        return Ok(SchemaAndValue {
+            schema: None,
+            value: read_schemaless(payload)?,
+        });
     }
     let schema = Arc::new(read_schema(schema)?);
     let value = read_with(&schema, payload)?;
-    Ok(SchemaAndValue { schema: Some(schema), value })
+    Ok(SchemaAndValue {
+        schema: Some(schema),
+        value,
+    })
 }
 
 /// The value of bare JSON: integers are int64, other numbers float64, objects maps.
@@ -49,9 +57,15 @@ pub(super) fn read_schemaless(json: &Json) -> Result<Value, ConvertError> {
 fn read_number(number: &Number) -> Result<Value, ConvertError> {
     let text = number.to_string();
     if text.contains(['.', 'e', 'E']) {
-        return number.as_f64().map(Value::Float64).ok_or_else(|| out_of_range("float64"));
+        return number
+            .as_f64()
+            .map(Value::Float64)
+            .ok_or_else(|| out_of_range("float64"));
     }
-    number.as_i64().map(Value::Int64).ok_or_else(|| out_of_range("int64"))
+    number
+        .as_i64()
+        .map(Value::Int64)
+        .ok_or_else(|| out_of_range("int64"))
 }
 
 fn out_of_range(kind: &str) -> ConvertError {
@@ -67,10 +81,18 @@ pub(super) fn read_value(schema: &Schema, json: &Json) -> Result<Value, ConvertE
         return match &schema.default {
             Some(default) => Ok(default.clone()),
             None if schema.optional => Ok(Value::Null),
-            None => Err(ConvertError::new(format!("null for a required {} without default", schema.type_name()))),
+            None => Err(ConvertError::new(format!(
+                "null for a required {} without default",
+                schema.type_name()
+            ))),
         };
     }
-    let wrong = || ConvertError::new(format!("the JSON does not fit the schema type {}", schema.type_name()));
+    let wrong = || {
+        ConvertError::new(format!(
+            "the JSON does not fit the schema type {}",
+            schema.type_name()
+        ))
+    };
     let integer = || json.as_i64().ok_or_else(wrong);
     Ok(match &schema.kind {
         SchemaKind::Int8 => Value::Int8(integer()?.try_into().map_err(|_| out_of_range("int8"))?),
@@ -83,11 +105,18 @@ pub(super) fn read_value(schema: &Schema, json: &Json) -> Result<Value, ConvertE
         SchemaKind::String => Value::String(Text::from(json.as_str().ok_or_else(wrong)?)),
         SchemaKind::Bytes => {
             let bytes = json.as_str().and_then(decode);
-            Value::Bytes(Bytes::from(bytes.ok_or_else(|| ConvertError::new("bytes must be a base64 string"))?))
+            Value::Bytes(Bytes::from(
+                bytes.ok_or_else(|| ConvertError::new("bytes must be a base64 string"))?,
+            ))
         }
         SchemaKind::Array(items) => {
             let values = json.as_array().ok_or_else(wrong)?;
-            Value::Array(values.iter().map(|value| read_with(items, value)).collect::<Result<_, _>>()?)
+            Value::Array(
+                values
+                    .iter()
+                    .map(|value| read_with(items, value))
+                    .collect::<Result<_, _>>()?,
+            )
         }
         SchemaKind::Map(keys, values) => Value::Map(read_map(keys, values, json)?),
         SchemaKind::Struct(_) => return Err(wrong()),
@@ -95,7 +124,9 @@ pub(super) fn read_value(schema: &Schema, json: &Json) -> Result<Value, ConvertE
 }
 
 fn read_with(schema: &Arc<Schema>, json: &Json) -> Result<Value, ConvertError> {
-    let SchemaKind::Struct(fields) = &schema.kind else { return read_value(schema, json) };
+    let SchemaKind::Struct(fields) = &schema.kind else {
+        return read_value(schema, json);
+    };
     if json.is_null() {
         return match &schema.default {
             Some(default) => Ok(default.clone()),
@@ -111,11 +142,17 @@ fn read_with(schema: &Arc<Schema>, json: &Json) -> Result<Value, ConvertError> {
             .map_err(|e| ConvertError::new(format!("field {}: {e}", field.name)))
     };
     let values = fields.iter().map(field).collect::<Result<_, _>>()?;
-    Struct::new(schema.clone(), values).map(Value::Struct).map_err(|e| ConvertError::new(e.to_string()))
+    Struct::new(schema.clone(), values)
+        .map(Value::Struct)
+        .map_err(|e| ConvertError::new(e.to_string()))
 }
 
 /// An object for string keys, a list of pairs for others.
-fn read_map(keys: &Arc<Schema>, values: &Arc<Schema>, json: &Json) -> Result<Vec<(Value, Value)>, ConvertError> {
+fn read_map(
+    keys: &Arc<Schema>,
+    values: &Arc<Schema>,
+    json: &Json,
+) -> Result<Vec<(Value, Value)>, ConvertError> {
     let wrong = || ConvertError::new("a map must be a JSON object, or a list of pairs");
     match json {
         Json::Object(entries) if matches!(keys.kind, SchemaKind::String) => entries
@@ -145,7 +182,9 @@ fn read_float(json: &Json) -> Option<f64> {
 fn read_float32(json: &Json) -> Option<f32> {
     match json {
         Json::Number(number) => number.to_string().parse().ok(),
-        Json::String(text) => not_finite(text).map(|number| if number.is_nan() { f32::NAN } else { number as f32 }),
+        Json::String(text) => {
+            not_finite(text).map(|number| if number.is_nan() { f32::NAN } else { number as f32 })
+        }
         _ => None,
     }
 }

@@ -11,7 +11,11 @@ use crate::api::{Field, Schema, SchemaKind};
 use crate::convert::ConvertError;
 
 /// Appends a schema; `field` is its name inside a struct.
-pub(super) fn write_schema(out: &mut String, schema: &Schema, field: Option<&str>) -> Result<(), ConvertError> {
+pub(super) fn write_schema(
+    out: &mut String,
+    schema: &Schema,
+    field: Option<&str>,
+) -> Result<(), ConvertError> {
     out.push_str("{\"type\":");
     write_string(out, schema.type_name());
     match &schema.kind {
@@ -132,9 +136,14 @@ fn read_fields(object: &Map<String, Json>) -> Result<Vec<Field>, ConvertError> {
     };
     let read = |field: &Json| {
         let Some(name) = field.get("field").and_then(Json::as_str) else {
-            return Err(ConvertError::new("a field of a struct schema lacks its name (field)"));
+            return Err(ConvertError::new(
+                "a field of a struct schema lacks its name (field)",
+            ));
         };
-        Ok(Field { name: name.into(), schema: Arc::new(read_schema(field)?) })
+        Ok(Field {
+            name: name.into(),
+            schema: Arc::new(read_schema(field)?),
+        })
     };
     fields.iter().map(read).collect()
 }
@@ -147,7 +156,9 @@ fn read_parameters(object: &Map<String, Json>) -> Result<Vec<(Arc<str>, Arc<str>
     };
     let read = |(key, value): (&String, &Json)| match value.as_str() {
         Some(value) => Ok((Arc::from(key.as_str()), Arc::from(value))),
-        None => Err(ConvertError::new(format!("parameter {key} of a schema must be a string"))),
+        None => Err(ConvertError::new(format!(
+            "parameter {key} of a schema must be a string"
+        ))),
     };
     entries.iter().map(read).collect()
 }

@@ -6,7 +6,10 @@ use super::*;
 use crate::api::{Field, SchemaKind, Struct, Text};
 
 fn text(schemas: bool, schema: Option<Schema>, value: Value) -> String {
-    let data = SchemaAndValue { schema: schema.map(Arc::new), value };
+    let data = SchemaAndValue {
+        schema: schema.map(Arc::new),
+        value,
+    };
     let bytes = JsonConverter::new(schemas).serialize(&data).unwrap().unwrap();
     String::from_utf8(bytes.to_vec()).unwrap()
 }
@@ -18,10 +21,21 @@ fn read(schemas: bool, json: &str) -> Result<SchemaAndValue, ConvertError> {
 #[test]
 fn the_envelope_of_a_line_is_as_java_writes_it() {
     assert_eq!(
-        text(true, Some(Schema::of(SchemaKind::String)), Value::String("a \"b\"\\\t\u{1}ü".into())),
+        text(
+            true,
+            Some(Schema::of(SchemaKind::String)),
+            Value::String("a \"b\"\\\t\u{1}ü".into())
+        ),
         r#"{"schema":{"type":"string","optional":false},"payload":"a \"b\"\\\t\u0001ü"}"#
     );
-    assert_eq!(text(false, Some(Schema::of(SchemaKind::String)), Value::String("x".into())), r#""x""#);
+    assert_eq!(
+        text(
+            false,
+            Some(Schema::of(SchemaKind::String)),
+            Value::String("x".into())
+        ),
+        r#""x""#
+    );
 }
 
 #[test]
@@ -34,9 +48,14 @@ fn nested_schemas_have_javas_order_of_fields() {
     count.default = Some(Value::Int32(7));
     count.doc = Some("how many".into());
     let list = Schema::of(SchemaKind::Array(Arc::new(Schema::of(SchemaKind::Float64))));
-    let by_number =
-        Schema::of(SchemaKind::Map(Arc::new(Schema::of(SchemaKind::Int8)), Arc::new(Schema::of(SchemaKind::Boolean))));
-    let field = |name: &str, schema: Schema| Field { name: name.into(), schema: Arc::new(schema) };
+    let by_number = Schema::of(SchemaKind::Map(
+        Arc::new(Schema::of(SchemaKind::Int8)),
+        Arc::new(Schema::of(SchemaKind::Boolean)),
+    ));
+    let field = |name: &str, schema: Schema| Field {
+        name: name.into(),
+        schema: Arc::new(schema),
+    };
     let schema = Schema::of(SchemaKind::Struct(vec![
         field("price", decimal),
         field("count", count),
@@ -71,39 +90,70 @@ fn nested_schemas_have_javas_order_of_fields() {
 #[test]
 fn null_is_a_tombstone_only_without_schema() {
     for schemas in [true, false] {
-        assert_eq!(JsonConverter::new(schemas).serialize(&SchemaAndValue::null()).unwrap(), None);
-        assert_eq!(JsonConverter::new(schemas).deserialize(None).unwrap(), SchemaAndValue::null());
+        assert_eq!(
+            JsonConverter::new(schemas)
+                .serialize(&SchemaAndValue::null())
+                .unwrap(),
+            None
+        );
+        assert_eq!(
+            JsonConverter::new(schemas).deserialize(None).unwrap(),
+            SchemaAndValue::null()
+        );
     }
     let optional = || Some(Schema::of(SchemaKind::String).optional());
-    assert_eq!(text(true, optional(), Value::Null), r#"{"schema":{"type":"string","optional":true},"payload":null}"#);
+    assert_eq!(
+        text(true, optional(), Value::Null),
+        r#"{"schema":{"type":"string","optional":true},"payload":null}"#
+    );
     assert_eq!(text(false, optional(), Value::Null), "null");
-    let required = SchemaAndValue { schema: Some(Schema::string()), value: Value::Null };
+    let required = SchemaAndValue {
+        schema: Some(Schema::string()),
+        value: Value::Null,
+    };
     assert!(JsonConverter::new(true).serialize(&required).is_err());
 }
 
 #[test]
 fn a_value_that_does_not_fit_its_schema_is_an_error() {
-    let wrong = SchemaAndValue { schema: Some(Schema::string()), value: Value::Int32(1) };
+    let wrong = SchemaAndValue {
+        schema: Some(Schema::string()),
+        value: Value::Int32(1),
+    };
     let error = JsonConverter::new(false).serialize(&wrong).unwrap_err();
-    assert_eq!(error.to_string(), "a value of type int32 where the schema says string");
+    assert_eq!(
+        error.to_string(),
+        "a value of type int32 where the schema says string"
+    );
 }
 
 #[test]
 fn the_cached_schema_is_not_used_for_another_one() {
     let mut converter = JsonConverter::new(true);
     let string = SchemaAndValue::string(Text::from("x"));
-    let number = SchemaAndValue { schema: Some(Arc::new(Schema::of(SchemaKind::Int8))), value: Value::Int8(1) };
+    let number = SchemaAndValue {
+        schema: Some(Arc::new(Schema::of(SchemaKind::Int8))),
+        value: Value::Int8(1),
+    };
     for _ in 0..2 {
         let bytes = converter.serialize(&string).unwrap().unwrap();
-        assert_eq!(&*bytes, br#"{"schema":{"type":"string","optional":false},"payload":"x"}"#);
+        assert_eq!(
+            &*bytes,
+            br#"{"schema":{"type":"string","optional":false},"payload":"x"}"#
+        );
         let bytes = converter.serialize(&number).unwrap().unwrap();
-        assert_eq!(&*bytes, br#"{"schema":{"type":"int8","optional":false},"payload":1}"#);
+        assert_eq!(
+            &*bytes,
+            br#"{"schema":{"type":"int8","optional":false},"payload":1}"#
+        );
     }
 }
 
 #[test]
 fn schemaless_json_is_read_by_its_own_types() {
-    let value = read(false, r#"{"b":[1,2.5,1e2,"x",null,true],"a":{}}"#).unwrap().value;
+    let value = read(false, r#"{"b":[1,2.5,1e2,"x",null,true],"a":{}}"#)
+        .unwrap()
+        .value;
     let list = vec![
         Value::Int64(1),
         Value::Float64(2.5),
@@ -117,7 +167,10 @@ fn schemaless_json_is_read_by_its_own_types() {
         (Value::String("a".into()), Value::Map(vec![])),
     ];
     assert_eq!(value, Value::Map(entries));
-    assert_eq!(read(false, "9223372036854775807").unwrap().value, Value::Int64(i64::MAX));
+    assert_eq!(
+        read(false, "9223372036854775807").unwrap().value,
+        Value::Int64(i64::MAX)
+    );
     assert_eq!(
         read(false, "9223372036854775808").unwrap_err().to_string(),
         "a number outside the range of int64"
@@ -130,11 +183,23 @@ fn wrong_input_is_refused_with_its_reason() {
         ("{", "not valid JSON"),
         ("{\"a\":1}", "exactly the fields"),
         (r#"{"schema":null,"payload":1,"x":2}"#, "exactly the fields"),
-        (r#"{"schema":{"type":"int9"},"payload":1}"#, "unknown schema type int9"),
-        (r#"{"schema":{"type":"int8"},"payload":128}"#, "outside the range of int8"),
-        (r#"{"schema":{"type":"int8"},"payload":null}"#, "null for a required int8"),
+        (
+            r#"{"schema":{"type":"int9"},"payload":1}"#,
+            "unknown schema type int9",
+        ),
+        (
+            r#"{"schema":{"type":"int8"},"payload":128}"#,
+            "outside the range of int8",
+        ),
+        (
+            r#"{"schema":{"type":"int8"},"payload":null}"#,
+            "null for a required int8",
+        ),
         (r#"{"schema":{"type":"bytes"},"payload":"***"}"#, "base64"),
-        (r#"{"schema":{"type":"struct","fields":[{"type":"int8"}]},"payload":{}}"#, "lacks its name"),
+        (
+            r#"{"schema":{"type":"struct","fields":[{"type":"int8"}]},"payload":{}}"#,
+            "lacks its name",
+        ),
         (
             r#"{"schema":{"type":"struct","fields":[{"type":"int8","field":"a"}]},"payload":{"a":"x"}}"#,
             "field a: the JSON does not fit the schema type int8",
@@ -166,32 +231,46 @@ fn data() -> impl Strategy<Value = (Schema, Value)> {
     leaf.prop_recursive(3, 24, 4, |inner| {
         prop_oneof![
             inner.clone().prop_map(|(schema, value)| {
-                (Schema::of(SchemaKind::Array(Arc::new(schema))), Value::Array(vec![value.clone(), value]))
+                (
+                    Schema::of(SchemaKind::Array(Arc::new(schema))),
+                    Value::Array(vec![value.clone(), value]),
+                )
             }),
             (inner.clone(), any::<i16>()).prop_map(|((schema, value), key)| {
                 let keys = Arc::new(Schema::of(SchemaKind::Int16));
-                (Schema::of(SchemaKind::Map(keys, Arc::new(schema))), Value::Map(vec![(Value::Int16(key), value)]))
+                (
+                    Schema::of(SchemaKind::Map(keys, Arc::new(schema))),
+                    Value::Map(vec![(Value::Int16(key), value)]),
+                )
             }),
             (inner.clone(), any::<String>()).prop_map(|((schema, value), key)| {
                 let keys = Schema::string();
                 let entries = vec![(Value::String(key.into()), value)];
-                (Schema::of(SchemaKind::Map(keys, Arc::new(schema))), Value::Map(entries))
+                (
+                    Schema::of(SchemaKind::Map(keys, Arc::new(schema))),
+                    Value::Map(entries),
+                )
             }),
-            (proptest::collection::vec((inner.clone(), any::<bool>()), 0..4), any::<Option<i32>>()).prop_map(
-                |(parts, version)| {
+            (
+                proptest::collection::vec((inner.clone(), any::<bool>()), 0..4),
+                any::<Option<i32>>()
+            )
+                .prop_map(|(parts, version)| {
                     let mut fields = Vec::new();
                     let mut values = Vec::new();
                     for (place, ((schema, value), absent)) in parts.into_iter().enumerate() {
                         let schema = if absent { schema.optional() } else { schema };
-                        fields.push(Field { name: format!("f{place}").into(), schema: Arc::new(schema) });
+                        fields.push(Field {
+                            name: format!("f{place}").into(),
+                            schema: Arc::new(schema),
+                        });
                         values.push(if absent { Value::Null } else { value });
                     }
                     let mut schema = Schema::of(SchemaKind::Struct(fields));
                     schema.version = version;
                     let value = Struct::new(Arc::new(schema.clone()), values).unwrap();
                     (schema, Value::Struct(value))
-                }
-            ),
+                }),
             inner.prop_map(|(mut schema, value)| {
                 schema.default = Some(value.clone());
                 schema.name = Some("n".into());

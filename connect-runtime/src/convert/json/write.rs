@@ -8,8 +8,14 @@ use crate::convert::base64::encode;
 use crate::convert::number::{java_double, java_float};
 
 /// Appends a value. With a schema the value is checked against it, and a null takes the schema's default.
-pub(super) fn write_value(out: &mut String, schema: Option<&Schema>, value: &Value) -> Result<(), ConvertError> {
-    let Some(schema) = schema else { return write_bare(out, value) };
+pub(super) fn write_value(
+    out: &mut String,
+    schema: Option<&Schema>,
+    value: &Value,
+) -> Result<(), ConvertError> {
+    let Some(schema) = schema else {
+        return write_bare(out, value);
+    };
     match (&schema.kind, value) {
         (_, Value::Null) => match &schema.default {
             Some(default) if *default != Value::Null => write_value(out, Some(schema), default),
@@ -24,10 +30,14 @@ pub(super) fn write_value(out: &mut String, schema: Option<&Schema>, value: &Val
             let as_object = matches!(keys.kind, SchemaKind::String);
             write_map(out, as_object, Some((keys.as_ref(), values.as_ref())), entries)
         }
-        (SchemaKind::Struct(_), Value::Struct(value)) if **value.schema() == *schema => write_struct(out, value),
+        (SchemaKind::Struct(_), Value::Struct(value)) if **value.schema() == *schema => {
+            write_struct(out, value)
+        }
         (SchemaKind::Struct(_), Value::Struct(_)) => Err(ConvertError::new("a struct of another schema")),
         (_, scalar) => {
-            schema.check(scalar).map_err(|e| ConvertError::new(e.to_string()))?;
+            schema
+                .check(scalar)
+                .map_err(|e| ConvertError::new(e.to_string()))?;
             write_bare(out, scalar)
         }
     }
@@ -62,7 +72,11 @@ fn display(out: &mut String, value: impl std::fmt::Display) {
 
 /// JSON has no NaN and no infinities; Java writes them as strings.
 fn write_float(out: &mut String, text: &str, finite: bool) {
-    if finite { out.push_str(text) } else { write_string(out, text) }
+    if finite {
+        out.push_str(text)
+    } else {
+        write_string(out, text)
+    }
 }
 
 fn write_array(out: &mut String, items: Option<&Schema>, values: &[Value]) -> Result<(), ConvertError> {
@@ -93,7 +107,10 @@ fn write_map(
                 write_value(out, values, value)?;
             }
             (true, other) => {
-                return Err(ConvertError::new(format!("a map key of type {} where the schema says string", other.type_name())));
+                return Err(ConvertError::new(format!(
+                    "a map key of type {} where the schema says string",
+                    other.type_name()
+                )));
             }
             (false, key) => {
                 out.push('[');
