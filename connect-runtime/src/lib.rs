@@ -2,5 +2,6 @@
 
 pub mod api;
 pub mod cli;
+pub mod config;
 pub mod connectors;
 pub mod convert;

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::settings::HIDDEN;
 use super::{Settings, is_secret_key};
 
 /// The type of a configuration value.
@@ -222,16 +223,14 @@ impl ConfigKey {
             .kind
             .read(text)
             .and_then(|value| self.validator.check(&value).map(|()| value));
-        checked.map(Some).map_err(|why| {
-            if self.kind == ConfigType::Password {
-                ConfigError::new(
-                    self.name,
-                    format!("Invalid value [hidden] for configuration {}: {why}", self.name),
-                )
-            } else {
-                ConfigError::invalid(self.name, text, &why)
-            }
-        })
+        let shown = if self.kind == ConfigType::Password {
+            HIDDEN
+        } else {
+            text
+        };
+        checked
+            .map(Some)
+            .map_err(|why| ConfigError::invalid(self.name, shown, &why))
     }
 }
 
@@ -330,7 +329,14 @@ impl ParsedConfig {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     key: String,
-    message: String,
+    problem: Problem,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Problem {
+    Missing,
+    Invalid { shown: String, why: String },
+    Other(String),
 }
 
 impl ConfigError {
@@ -338,24 +344,36 @@ impl ConfigError {
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             key: key.into(),
-            message: message.into(),
+            problem: Problem::Other(message.into()),
         }
     }
 
     /// A value that is not allowed; the value of a secret key is hidden.
     pub fn invalid(key: &str, value: &str, why: &str) -> Self {
-        let value = if is_secret_key(key) { "[hidden]" } else { value };
-        Self::new(
-            key,
-            format!("Invalid value {value} for configuration {key}: {why}"),
-        )
+        let shown = if is_secret_key(key) { HIDDEN } else { value };
+        let problem = Problem::Invalid {
+            shown: shown.to_owned(),
+            why: why.to_owned(),
+        };
+        Self {
+            key: key.to_owned(),
+            problem,
+        }
     }
 
-    fn missing(key: &str) -> Self {
-        Self::new(
-            key,
-            format!("Missing required configuration \"{key}\" which has no default value."),
-        )
+    /// A required key that is absent.
+    pub fn missing(key: &str) -> Self {
+        Self {
+            key: key.to_owned(),
+            problem: Problem::Missing,
+        }
+    }
+
+    /// The same error on the key as the user wrote it, with the prefix that was taken off.
+    #[must_use]
+    pub fn under(mut self, prefix: &str) -> Self {
+        self.key.insert_str(0, prefix);
+        self
     }
 
     /// The key.
@@ -366,7 +384,19 @@ impl ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        let key = &self.key;
+        match &self.problem {
+            Problem::Missing => {
+                write!(
+                    f,
+                    "Missing required configuration \"{key}\" which has no default value."
+                )
+            }
+            Problem::Invalid { shown, why } => {
+                write!(f, "Invalid value {shown} for configuration {key}: {why}")
+            }
+            Problem::Other(message) => f.write_str(message),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// What is printed in place of a secret, as Java does.
-const HIDDEN: &str = "[hidden]";
+pub(super) const HIDDEN: &str = "[hidden]";
 
 /// Parts of a key that mark its value as a secret.
 const SECRET_PARTS: [&str; 5] = ["password", "secret", "token", "sasl.jaas.config", "credential"];
