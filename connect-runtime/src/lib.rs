@@ -5,3 +5,6 @@ pub mod cli;
 pub mod config;
 pub mod connectors;
 pub mod convert;
+pub mod offsets;
+pub mod store;
+pub mod task;
