@@ -55,7 +55,7 @@ struct PayloadArguments {
     /// A file whose lines are the values, one chosen at random for each record
     #[arg(long, value_name = "FILE")]
     payload_file: Option<PathBuf>,
-    /// The values are the numbers 0, 1, 2, … (to be counted with `sealwax verify --numbers 0..N`)
+    /// The values are the numbers 0, 1, 2, … (5 records can be proven with `sealwax verify --numbers 0..4`)
     #[arg(long)]
     payload_monotonic: bool,
 }

@@ -196,3 +196,60 @@ fn no_memory(numbers: Numbers) -> Failure {
         ),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+        Line::try_parse_from(line.split(' ')).map(|line| line.arguments)
+    }
+
+    #[test]
+    fn defaults_are_the_strict_ones() {
+        let arguments = parse("verify --bootstrap-server b:1 --topic t --numbers 1..9").unwrap();
+        assert_eq!(arguments.isolation_level, Isolation::ReadCommitted);
+        assert_eq!((arguments.any_order, arguments.timeout), (false, 60));
+        let loose = parse(
+            "verify --topic t --numbers 1..9 --isolation-level read_uncommitted --any-order --timeout 5",
+        );
+        assert_eq!(loose.unwrap().isolation_level, Isolation::ReadUncommitted);
+    }
+
+    #[test]
+    fn a_bad_range_or_time_is_a_usage_error() {
+        for line in [
+            "verify --topic t",
+            "verify --topic t --numbers 9",
+            "verify --topic t --numbers 1..9 --timeout 0",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_exit_is_ok_only_for_an_exact_and_complete_run() {
+        let arguments = parse("verify --topic t --numbers 1..2").unwrap();
+        let mut plan = Plan::new([(0, 0, 2)]);
+        let mut counter = Counter::new(arguments.numbers).unwrap();
+        counter.observe(0, 0, Some(b"1"));
+        plan.advance(0, 1);
+        let stalled = End::Stalled(vec!["partition t-0 stands".to_owned()]);
+        let failure = conclude(&arguments, &plan, &counter, &stalled).unwrap_err();
+        assert_eq!(failure.exit(), Exit::RunTime);
+        assert!(failure.to_string().contains("partition t-0 stands"), "{failure}");
+        plan.advance(0, 2);
+        let failure = conclude(&arguments, &plan, &counter, &End::Complete).unwrap_err();
+        assert!(failure.to_string().ends_with("1 missing"), "{failure}");
+        counter.observe(0, 1, Some(b"2"));
+        assert_eq!(conclude(&arguments, &plan, &counter, &End::Complete), Ok(()));
+    }
+}
