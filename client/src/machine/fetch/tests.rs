@@ -66,6 +66,9 @@ fn broken_topic(name: &str, code: ErrorCode) -> TopicMetadata {
     }
 }
 
+/// Partition, offsets of the records, next offset.
+type Taken = (TopicPartition, Vec<i64>, i64);
+
 /// The machine, its clock, and what is known of topic names by id.
 struct Bench {
     machine: FetchMachine,
@@ -211,8 +214,8 @@ impl Bench {
         self.respond(outbound.id, ResponseBody::ListOffsets(response));
     }
 
-    /// Takes what is ready: partition, offsets of the records, next offset.
-    fn take(&mut self) -> Option<Result<(TopicPartition, Vec<i64>, i64), Error>> {
+    /// Takes what is ready.
+    fn take(&mut self) -> Option<Result<Taken, Error>> {
         let taken = self.machine.take(self.now)?;
         Some(taken.map(|fetched| {
             let offsets = fetched.records().map(|record| record.unwrap().offset).collect();
@@ -220,7 +223,7 @@ impl Bench {
         }))
     }
 
-    fn taken(&mut self) -> (TopicPartition, Vec<i64>, i64) {
+    fn taken(&mut self) -> Taken {
         self.take().expect("something to take").unwrap()
     }
 
