@@ -69,11 +69,10 @@ fn broken_topic(name: &str, code: ErrorCode) -> TopicMetadata {
 /// Partition, offsets of the records, next offset.
 type Taken = (TopicPartition, Vec<i64>, i64);
 
-/// The machine, its clock, and what is known of topic names by id.
+/// The machine and its clock.
 struct Bench {
     machine: FetchMachine,
     now: Instant,
-    ids: HashMap<TopicId, Arc<str>>,
 }
 
 impl Bench {
@@ -91,7 +90,6 @@ impl Bench {
         Self {
             machine: FetchMachine::new(settings, fastrand::Rng::with_seed(1)),
             now: Instant::now(),
-            ids: HashMap::new(),
         }
     }
 
@@ -111,8 +109,6 @@ impl Bench {
             .into_iter()
             .map(|topic| (Arc::clone(&topic.name), topic))
             .collect();
-        self.ids
-            .extend(topics.values().map(|topic| (topic.id, Arc::clone(&topic.name))));
         let view = ClusterView {
             metadata: Arc::new(ClusterMetadata {
                 topics,

@@ -143,7 +143,10 @@ fn a_seek_drops_what_was_fetched() {
     let outbound = bench.request();
     bench.answer(&outbound, |_, _| data(0, 3, 9));
     assert!(bench.machine.seek(bench.now, &tp("a", 0), Start::At(1)));
-    assert!(bench.machine.ready.is_empty(), "who seeks for ever must not fill the memory");
+    assert!(
+        bench.machine.ready.is_empty(),
+        "who seeks for ever must not fill the memory"
+    );
     assert!(bench.take().is_none());
     let outbound = bench.request();
     bench.answer(&outbound, |_, _| data(0, 3, 9));
