@@ -17,8 +17,8 @@ use crate::error::{Error, ErrorKind};
 use crate::machine::peer::{LinkState, Peer};
 use crate::machine::retry::Backoff;
 use crate::runtime::clock;
-use crate::runtime::entropy;
 use crate::runtime::connection::{self, End};
+use crate::runtime::entropy;
 use crate::runtime::handshake;
 use crate::runtime::transport::Transport;
 use crate::runtime::wire::{Request, Wire};
@@ -132,7 +132,11 @@ impl Link {
 
     /// Serves one connection to its end. Whether it was of any use: one that breaks before its first answer counts as failed.
     async fn serve(&mut self, mut ready: Ready, waiting: VecDeque<Request>) -> bool {
-        let mut wire = Wire::new(self.name(), self.settings.client_id.clone(), ready.versions.clone());
+        let mut wire = Wire::new(
+            self.name(),
+            self.settings.client_id.clone(),
+            ready.versions.clone(),
+        );
         self.observer.connected(self.peer, &ready.versions);
         self.status.set(LinkState::Up);
         let now = clock::now();
@@ -166,7 +170,9 @@ impl Link {
     fn give_up(&mut self, waiting: VecDeque<Request>, error: &Error) {
         tracing::debug!(peer = %self.name(), %error, "no connection");
         self.observer.failed(self.peer, error);
-        waiting.into_iter().for_each(|request| request.refuse(error.clone()));
+        waiting
+            .into_iter()
+            .for_each(|request| request.refuse(error.clone()));
         self.refuse_queued(error);
     }
 
@@ -226,8 +232,7 @@ async fn attempt(
     let mut decoder = FrameDecoder::new(settings.max_frame_bytes);
     let versions = {
         let (mut reader, mut writer) = transport.split();
-        let handshake =
-            handshake::shake_hands(&mut reader, &mut writer, &mut decoder, &settings.client_id);
+        let handshake = handshake::shake_hands(&mut reader, &mut writer, &mut decoder, &settings.client_id);
         tokio::time::timeout_at(until, handshake)
             .await
             .map_err(|_| silent(limit))??

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use sealwax_protocol::error::{DecodeError, EncodeError};
-use sealwax_protocol::ids::{Sequence, TopicPartition};
+use sealwax_protocol::ids::{ProducerIdAndEpoch, Sequence, TopicPartition};
 use sealwax_protocol::record::{BatchBuilder, ProducerStamp, restamp};
 
 use crate::error::Error;
@@ -234,9 +234,9 @@ impl<T> InFlight<T> {
     }
 
     /// The attempt is over without success.
-    pub(crate) const fn retry(mut self, attempt: Fate) -> Sealed<T> {
-        self.sealed.fate = self.sealed.fate.and(attempt);
-        self.sealed
+    pub(crate) fn retry(self, attempt: Fate) -> Sealed<T> {
+        let fate = self.sealed.fate.and(attempt);
+        Sealed { fate, ..self.sealed }
     }
 
     /// The request that carries it.
@@ -264,7 +264,7 @@ pub(crate) struct Resolved<T> {
 /// The stamp of a batch that starts at a sequence.
 pub(crate) const fn stamp(
     transactional: bool,
-    producer: sealwax_protocol::ids::ProducerIdAndEpoch,
+    producer: ProducerIdAndEpoch,
     base_sequence: Sequence,
 ) -> ProducerStamp {
     ProducerStamp {

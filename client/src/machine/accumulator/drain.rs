@@ -1,7 +1,6 @@
 //! What is sent when: batches that are ready, by leader; batches that are out of time; when to look again. In: time, the current
 //! producer, which partitions and nodes may be sent to. Out: the batches of one Produce request.
 
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -111,6 +110,9 @@ impl<T> RecordAccumulator<T> {
                 );
                 Error::new(ErrorKind::Timeout, message)
             };
+            if !retrying.is_empty() && !self.settings.transactional {
+                self.broken.insert(id);
+            }
             for batch in retrying {
                 let loss = Loss {
                     topic_partition: &name,
@@ -151,7 +153,7 @@ impl<T> RecordAccumulator<T> {
     /// After an epoch bump: numbers batches anew whose numbering broke, as soon as nothing of theirs is on the wire. Those that may
     /// be in the log are given up.
     pub(crate) fn renumber(&mut self, producer: ProducerIdAndEpoch) {
-        for id in self.active.iter().copied().collect::<Vec<_>>() {
+        for id in std::mem::take(&mut self.broken) {
             let (Some(name), Some(partition)) = (self.topic_partition(id), self.topics.partition_mut(id))
             else {
                 continue;
@@ -161,12 +163,15 @@ impl<T> RecordAccumulator<T> {
                     topic_partition: &name,
                     cause: Error::new(
                         ErrorKind::OutcomeUnknown,
-                        format!("{name}: an earlier batch was given up while this one had no answer"),
+                        "an earlier batch was given up while this one had no answer",
                     ),
                     fate: batch.fate(),
                 };
                 let error = loss.into_error(self.settings.transactional);
                 self.resolved.push_back(batch.fail(error));
+            }
+            if partition.queue.awaits_renumbering() {
+                self.broken.insert(id);
             }
             self.retire(id);
         }
@@ -221,11 +226,8 @@ impl<T> RecordAccumulator<T> {
     }
 
     fn from_cursor(&self) -> Vec<PartitionId> {
-        let active: &BTreeSet<PartitionId> = &self.active;
-        active
-            .range(self.cursor..)
-            .chain(active.range(..self.cursor))
-            .copied()
-            .collect()
+        let behind = self.active.range(self.cursor..);
+        let before = self.active.range(..self.cursor);
+        behind.chain(before).copied().collect()
     }
 }

@@ -20,13 +20,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sealwax_protocol::error_code::ErrorCode;
-use sealwax_protocol::ids::TopicPartition;
+use sealwax_protocol::ids::{ProducerIdAndEpoch, TopicId, TopicPartition};
 use sealwax_protocol::record::BatchBuilder;
 use sealwax_protocol::record::batch::HEADER_LEN;
 
 use self::batch::{Open, Resolved};
 use self::buffer::BufferMemory;
-pub(crate) use self::drain::{Drained, DrainedBatch, Gate};
+pub(crate) use self::drain::{Drained, Gate};
 pub(crate) use self::outcome::{BatchOutcome, Failure};
 use self::topics::{PartitionId, Topics};
 use crate::error::{Error, ErrorKind};
@@ -107,6 +107,8 @@ pub(crate) struct RecordAccumulator<T> {
     next_serial: u64,
     /// Batches below this number do not wait for their linger.
     flush_below: u64,
+    /// Partitions whose numbering broke, to be numbered anew after an epoch bump (only without transactions).
+    broken: BTreeSet<PartitionId>,
     /// No batch expires before.
     next_expiry: Option<Instant>,
     course: Course,
@@ -128,6 +130,7 @@ impl<T> RecordAccumulator<T> {
             resolved: VecDeque::new(),
             next_serial: 0,
             flush_below: 0,
+            broken: BTreeSet::new(),
             next_expiry: None,
             course: Course::Deliver,
             rng,
@@ -168,9 +171,28 @@ impl<T> RecordAccumulator<T> {
         })
     }
 
-    /// Takes over what the cluster knows. Whether a topic that was written to has been created anew.
-    pub(crate) fn update(&mut self, now: Instant, metadata: &ClusterMetadata) -> bool {
-        self.topics.update(now, metadata)
+    /// Takes over what the cluster knows. Without transactions: the producer ids and epochs whose numbers are lost because a topic
+    /// was created anew.
+    pub(crate) fn update(&mut self, now: Instant, metadata: &ClusterMetadata) -> Vec<ProducerIdAndEpoch> {
+        let mut lost = Vec::new();
+        for index in self.topics.update(now, metadata) {
+            // Within a transaction the broker's answer decides: what was written to the old topic is lost anyway.
+            let Some(topic) = self
+                .topics
+                .get_mut(index)
+                .filter(|_| !self.settings.transactional)
+            else {
+                continue;
+            };
+            for (partition, state) in topic.partitions.iter_mut().enumerate() {
+                lost.extend(state.queue.forget_log());
+                self.broken.insert(PartitionId {
+                    topic: index,
+                    partition,
+                });
+            }
+        }
+        lost
     }
 
     /// Adds a topic, if it is new here.
@@ -242,6 +264,12 @@ impl<T> RecordAccumulator<T> {
                 .and_then(|partition| partition.queue.first_serial())
                 .is_none_or(|serial| serial >= ticket)
         })
+    }
+
+    /// Name and id of a partition's topic.
+    pub(crate) fn topic(&self, id: PartitionId) -> Option<(&Arc<str>, TopicId)> {
+        let topic = self.topics.get(id.topic)?;
+        Some((&topic.name, topic.id))
     }
 
     /// The name of a partition.

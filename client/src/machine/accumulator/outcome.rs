@@ -123,13 +123,7 @@ impl<T> RecordAccumulator<T> {
         self.resolved.extend(resolved);
     }
 
-    fn retry(
-        &mut self,
-        now: Instant,
-        request: RequestId,
-        id: PartitionId,
-        attempt: Fate,
-    ) -> Option<Failure> {
+    fn retry(&mut self, now: Instant, request: RequestId, id: PartitionId, attempt: Fate) -> Option<Failure> {
         if let Course::Discard(error) = &self.course {
             let error = error.clone();
             return self.fail(request, id, |_, _, _| error);
@@ -174,6 +168,9 @@ impl<T> RecordAccumulator<T> {
         let producer = queue.producer();
         let batch = queue.give_up(request, Fate::Unwritten)?;
         let error = error(&name, batch.fate(), self.settings.transactional);
+        if !self.settings.transactional {
+            self.broken.insert(id);
+        }
         self.resolved.push_back(batch.fail(error.clone()));
         Some(Failure {
             error,

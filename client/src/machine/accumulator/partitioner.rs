@@ -20,13 +20,10 @@ pub(crate) fn next_sticky(
             (0..partitions).filter(|&partition| wanted(partition)).nth(nth)
         })?
     };
-    pick(
-        &|partition| available(partition) && Some(partition) != last,
-        rng,
-    )
-    .or_else(|| pick(&|partition| available(partition), rng))
-    .or_else(|| pick(&|partition| Some(partition) != last, rng))
-    .unwrap_or(0)
+    pick(&|partition| available(partition) && Some(partition) != last, rng)
+        .or_else(|| pick(&|partition| available(partition), rng))
+        .or_else(|| pick(&|partition| Some(partition) != last, rng))
+        .unwrap_or(0)
 }
 
 /// The 32-bit murmur2 hash with Kafka's seed.

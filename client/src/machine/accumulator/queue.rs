@@ -13,7 +13,6 @@ use sealwax_protocol::ids::ProducerIdAndEpoch;
 
 use super::batch::{BatchMetadata, Fate, InFlight, Open, Resolved, Sealed, stamp};
 use super::sequence::{MAX_STAMPED, PartitionSequence};
-use crate::error::Error;
 use crate::machine::RequestId;
 
 /// A batch that has its sequences.
@@ -107,9 +106,10 @@ impl<T> PartitionQueue<T> {
             }
             Some(Stamped::InFlight(_)) if self.sequence.producer() != producer => Next::Nothing,
             None if self.sequence.is_broken() && self.sequence.producer() == producer => Next::Nothing,
-            Some(Stamped::InFlight(_)) | None if is_ready(self) => {
-                self.waiting.front().map_or(Next::Nothing, |open| Next::Fresh(open.len()))
-            }
+            Some(Stamped::InFlight(_)) | None if is_ready(self) => self
+                .waiting
+                .front()
+                .map_or(Next::Nothing, |open| Next::Fresh(open.len())),
             Some(Stamped::InFlight(_)) | None => Next::Nothing,
         }
     }
@@ -186,9 +186,7 @@ impl<T> PartitionQueue<T> {
     pub(crate) fn take_waiting(&mut self, wanted: impl Fn(&Open<T>) -> bool) -> Vec<Open<T>> {
         // The oldest come first, so that the wanted ones are a run at the front.
         let kept = self.waiting.iter().position(|batch| !wanted(batch));
-        self.waiting
-            .drain(..kept.unwrap_or(self.waiting.len()))
-            .collect()
+        self.waiting.drain(..kept.unwrap_or(self.waiting.len())).collect()
     }
 
     /// Takes out every stamped batch that is not on the wire and that `wanted` holds for, in order to give it up.
@@ -236,11 +234,14 @@ impl<T> PartitionQueue<T> {
         lost
     }
 
-    /// The topic was created anew: what its log knew of this producer is gone.
-    pub(crate) fn forget_log(&mut self) {
-        if self.sequence.producer() != ProducerIdAndEpoch::NONE {
-            self.sequence.give_up();
+    /// The topic was created anew: what its log knew of this producer is gone. Whose numbers are lost with it.
+    pub(crate) fn forget_log(&mut self) -> Option<ProducerIdAndEpoch> {
+        let producer = self.sequence.producer();
+        if producer == ProducerIdAndEpoch::NONE {
+            return None;
         }
+        self.sequence.give_up();
+        Some(producer)
     }
 
     /// A new leader is no reason to wait (KAFKA-15415).
@@ -250,7 +251,12 @@ impl<T> PartitionQueue<T> {
         }
     }
 
-    /// Whether there is a batch without result.
+    /// Whether there are stamped batches whose numbering broke.
+    pub(crate) fn awaits_renumbering(&self) -> bool {
+        self.sequence.is_broken() && !self.stamped.is_empty()
+    }
+
+    /// Whether every batch has its result.
     pub(crate) fn is_empty(&self) -> bool {
         self.stamped.is_empty() && self.waiting.is_empty()
     }
@@ -316,15 +322,4 @@ impl<T> PartitionQueue<T> {
     pub(crate) const fn sequence_mut(&mut self) -> &mut PartitionSequence {
         &mut self.sequence
     }
-}
-
-/// Gives batches up with one error each.
-pub(crate) fn fail_all<T>(batches: Vec<Sealed<T>>, error: impl Fn(&Sealed<T>) -> Error) -> Vec<Resolved<T>> {
-    batches
-        .into_iter()
-        .map(|batch| {
-            let error = error(&batch);
-            batch.fail(error)
-        })
-        .collect()
 }

@@ -68,7 +68,11 @@ impl<T> Topics<T> {
 
     /// The index of a topic.
     pub(crate) fn find(&mut self, name: &str) -> Option<usize> {
-        if self.topics.get(self.last).is_some_and(|topic| *topic.name == *name) {
+        if self
+            .topics
+            .get(self.last)
+            .is_some_and(|topic| *topic.name == *name)
+        {
             return Some(self.last);
         }
         self.last = *self.by_name.get(name)?;
@@ -87,12 +91,14 @@ impl<T> Topics<T> {
         });
     }
 
-    /// Takes over what the cluster knows. Whether a topic that was written to has been deleted and created anew.
-    pub(crate) fn update(&mut self, now: Instant, metadata: &ClusterMetadata) -> bool {
-        let mut recreated = false;
-        for topic in &mut self.topics {
-            if let Some(news) = metadata.topics.get(&topic.name) {
-                recreated |= topic.update(now, news);
+    /// Takes over what the cluster knows, and returns the topics that have been deleted and created anew.
+    pub(crate) fn update(&mut self, now: Instant, metadata: &ClusterMetadata) -> Vec<usize> {
+        let mut recreated = Vec::new();
+        for (index, topic) in self.topics.iter_mut().enumerate() {
+            if let Some(news) = metadata.topics.get(&topic.name)
+                && topic.update(now, news)
+            {
+                recreated.push(index);
             }
         }
         recreated
@@ -194,7 +200,7 @@ impl<T> Topic<T> {
         }
     }
 
-    /// Partitions never become fewer, except when the topic is created anew; queues beyond the end then wait for their deadline.
+    /// Whether the topic was created anew. Otherwise partitions never become fewer; queues beyond the end wait for their deadline.
     fn update(&mut self, now: Instant, news: &TopicMetadata) -> bool {
         self.error_code = news.error_code;
         if news.error_code.is_error() {
@@ -218,11 +224,6 @@ impl<T> Topic<T> {
         }
         let recreated = !self.id.is_nil() && !news.id.is_nil() && self.id != news.id;
         self.id = news.id;
-        if recreated {
-            for partition in &mut self.partitions {
-                partition.queue.forget_log();
-            }
-        }
         recreated
     }
 }

@@ -28,10 +28,7 @@ const CONCURRENT: Backoff = Backoff {
 #[derive(Debug)]
 pub(crate) enum Rpc {
     /// None is out; after failures none goes before `until`.
-    Idle {
-        failures: u32,
-        until: Option<Instant>,
-    },
+    Idle { failures: u32, until: Option<Instant> },
     /// This one is out.
     InFlight { call: Call, failures: u32 },
 }
@@ -222,7 +219,11 @@ impl TransactionManager {
                 self.change(|state| state.refused(error));
             }
             Outcome::TimeoutTooLong => {
-                let timeout = self.settings.transactional.as_ref().map_or(0, |(_, t)| t.as_millis());
+                let timeout = self
+                    .settings
+                    .transactional
+                    .as_ref()
+                    .map_or(0, |(_, t)| t.as_millis());
                 let message = format!(
                     "transaction.timeout.ms = {timeout} is not allowed; the broker's maximum is transaction.max.timeout.ms"
                 );
@@ -245,7 +246,8 @@ impl TransactionManager {
             open.adding_in_doubt();
         }
         let abortable = |kind| {
-            let message = format!("{partition} could not be added to the transaction, which can only be aborted");
+            let message =
+                format!("{partition} could not be added to the transaction, which can only be aborted");
             Error::broker(kind, code, message)
         };
         match outcome {
@@ -402,13 +404,7 @@ impl TransactionManager {
         None
     }
 
-    fn pause(
-        &mut self,
-        now: Instant,
-        kind: RetryKind,
-        failures: u32,
-        directives: &mut VecDeque<Directive>,
-    ) {
+    fn pause(&mut self, now: Instant, kind: RetryKind, failures: u32, directives: &mut VecDeque<Directive>) {
         let backoff = match kind {
             RetryKind::Concurrent => CONCURRENT,
             RetryKind::Backoff | RetryKind::LookUp => self.settings.backoff,

@@ -105,6 +105,12 @@ impl TransactionManager {
         }
     }
 
+    /// The cluster's features are these now.
+    pub(crate) fn prepare(&mut self, features: FinalizedFeatures) {
+        let version = TransactionVersion::chosen(features);
+        self.change(|state| state.prepare(version));
+    }
+
     /// Begins a transaction; `None` as long as the one before is not cleared up. The serial names it in the other calls.
     pub(crate) fn begin(&mut self, features: FinalizedFeatures) -> Option<Result<u64, Error>> {
         let serial = self.next_serial;
@@ -184,9 +190,7 @@ impl TransactionManager {
                 Some(_),
             )
             | (
-                State::InTransaction(_)
-                | State::CommittingTransaction(..)
-                | State::AbortingTransaction(..),
+                State::InTransaction(_) | State::CommittingTransaction(..) | State::AbortingTransaction(..),
                 None,
             ) => Err(Error::new(ErrorKind::InvalidState, "no transaction is open")),
         }

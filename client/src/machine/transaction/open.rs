@@ -134,7 +134,7 @@ impl OpenTransaction {
     }
 
     /// Partitions that the coordinator has to be told of.
-    pub(crate) const fn pending(&self) -> Option<&BTreeSet<TopicPartition>> {
+    pub(crate) fn pending(&self) -> Option<&BTreeSet<TopicPartition>> {
         match &self.registration {
             Registration::V1 { pending, .. } if !pending.is_empty() => Some(pending),
             Registration::V1 { .. } | Registration::V2(_) => None,

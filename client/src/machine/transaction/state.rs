@@ -55,6 +55,13 @@ pub(crate) struct Ready {
     pub(crate) last: Option<TransactionVersion>,
 }
 
+impl Ready {
+    /// The first write of a V2 transaction has sequence 0, but V1 has used the epoch (KAFKA-18227).
+    fn is_outdated(self, version: TransactionVersion) -> bool {
+        self.last == Some(TransactionVersion::V1) && version == TransactionVersion::V2
+    }
+}
+
 /// How far a commit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Commit {
@@ -115,11 +122,9 @@ impl State {
     /// If none can begin in this state.
     pub(crate) fn begin(self, serial: u64, version: TransactionVersion) -> (Self, Result<bool, Error>) {
         match self {
-            // The first write of a V2 transaction has sequence 0, but V1 has used the epoch (KAFKA-18227).
-            Self::Ready(Ready {
-                producer,
-                last: Some(TransactionVersion::V1),
-            }) if version == TransactionVersion::V2 => (Self::Initializing(producer), Ok(false)),
+            Self::Ready(ready) if ready.is_outdated(version) => {
+                (Self::Initializing(ready.producer), Ok(false))
+            }
             Self::Ready(Ready { producer, .. }) => {
                 let open = OpenTransaction::new(serial, producer, version);
                 (Self::InTransaction(open), Ok(true))
@@ -135,16 +140,28 @@ impl State {
         }
     }
 
+    /// The next transaction will speak this version: gets a new epoch ahead of it if it needs one.
+    pub(crate) fn prepare(self, version: TransactionVersion) -> Self {
+        match self {
+            Self::Ready(ready) if ready.is_outdated(version) => Self::Initializing(ready.producer),
+            state @ (Self::Ready(_)
+            | Self::Uninitialized(_)
+            | Self::Initializing(_)
+            | Self::InTransaction(_)
+            | Self::CommittingTransaction(..)
+            | Self::AbortingTransaction(..)
+            | Self::AbortableError(..)
+            | Self::FatalError(_)) => state,
+        }
+    }
+
     /// The application wants to commit. A transaction that can only be aborted is aborted.
     ///
     /// # Errors
     /// If no transaction is open.
     pub(crate) fn commit(self, until: Instant) -> (Self, Result<(), Error>) {
         match self {
-            Self::InTransaction(open) => (
-                Self::CommittingTransaction(open, Commit::Delivering),
-                Ok(()),
-            ),
+            Self::InTransaction(open) => (Self::CommittingTransaction(open, Commit::Delivering), Ok(())),
             Self::AbortableError(open, error) => {
                 let cause = AbortCause::CommitFailed(error, until);
                 (aborting(open, cause, EndedBefore::No), Ok(()))
@@ -254,7 +271,9 @@ impl State {
     /// The abort's caller has waited long enough.
     pub(crate) fn verdict_given(self) -> Self {
         match self {
-            Self::AbortingTransaction(open, Abort { ended, .. }) => aborting(open, AbortCause::Settling, ended),
+            Self::AbortingTransaction(open, Abort { ended, .. }) => {
+                aborting(open, AbortCause::Settling, ended)
+            }
             state @ (Self::CommittingTransaction(..)
             | Self::Uninitialized(_)
             | Self::Initializing(_)
