@@ -2,7 +2,11 @@
 //!
 //! Input: parsed arguments. Output: `Ok` or a [`Failure`] that carries the exit code and the sentence for the user.
 
+mod cluster;
+mod isolation;
+pub mod perf;
 pub mod standalone;
+pub mod verify;
 
 use std::fmt;
 
@@ -22,6 +26,10 @@ pub struct Cli {
 pub enum Verb {
     /// Run connectors in this process, exactly once, without a worker group
     Standalone(standalone::Arguments),
+    /// Prove that a topic holds each number of a range exactly once
+    Verify(verify::Arguments),
+    /// Measure how fast records are produced, consumed, or committed in transactions
+    Perf(perf::Arguments),
 }
 
 impl Cli {
@@ -35,6 +43,8 @@ impl Cli {
     pub async fn run(self) -> Result<(), Failure> {
         match self.verb {
             Verb::Standalone(arguments) => standalone::run(arguments).await,
+            Verb::Verify(arguments) => verify::run(arguments).await,
+            Verb::Perf(arguments) => perf::run(arguments).await,
         }
     }
 }
