@@ -44,7 +44,7 @@ pub(super) async fn run(
 ) -> Result<(), Fault> {
     let mut stop = run.stop.clone();
     let offsets = tokio::select! {
-        offsets = claim(&run, slot) => offsets?,
+        offsets = claim(run.client, run.setup, run.ownership, slot) => offsets?,
         () = stop.requested() => return Ok(()),
     };
     let Some(producer) = slot else {
@@ -58,27 +58,28 @@ pub(super) async fn run(
 }
 
 /// The start sequence up to the committed offsets.
-async fn claim(run: &Run<'_>, slot: &mut Option<TransactionalProducer>) -> Result<SharedOffsets, Fault> {
-    let setup = run.setup;
-    run.ownership.before_producer().await?;
+async fn claim(
+    client: &Client,
+    setup: &TaskSetup,
+    ownership: &dyn Ownership,
+    slot: &mut Option<TransactionalProducer>,
+) -> Result<SharedOffsets, Fault> {
+    ownership.before_producer().await?;
     match slot {
         Some(producer) => settle(producer).await?,
         None => {
             let id = setup.transactional_id.as_str();
-            let builder = run
-                .client
-                .transactional_producer(id)
-                .config(setup.producer.clone());
+            let builder = client.transactional_producer(id).config(setup.producer.clone());
             let failed =
                 |e| Fault::client(&format!("initialise the producer with transactional id {id}"), &e);
             *slot = Some(builder.build().await.map_err(failed)?);
         }
     }
-    run.ownership.after_producer().await?;
-    ensure_topic(run.client, &setup.offsets_topic).await?;
+    ownership.after_producer().await?;
+    ensure_topic(client, &setup.offsets_topic).await?;
     let topic = &setup.offsets_topic.name;
     let mut table = OffsetTable::new(&setup.id.connector);
-    let count = read_to_end(run.client, topic, setup.consumer.clone(), |key, value| {
+    let count = read_to_end(client, topic, setup.consumer.clone(), |key, value| {
         if let Err(error) = table.apply(key, value) {
             tracing::warn!(topic, %error, "passed over a record of the offsets topic");
         }
