@@ -172,6 +172,16 @@ impl SharedOffsets {
     }
 }
 
+impl SharedOffsets {
+    /// Notes that an offset is committed, for a source that asks later.
+    pub fn committed(&self, partition: &SourcePartition, offset: &SourceOffset) {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = table.entries.get_mut(&canonical(partition)) {
+            entry.offset = Some(offset.clone());
+        }
+    }
+}
+
 impl OffsetReader for SharedOffsets {
     fn offset(&self, partition: &SourcePartition) -> Option<SourceOffset> {
         self.table
