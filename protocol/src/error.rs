@@ -46,6 +46,12 @@ pub enum DecodeError {
         /// CRC-32C in the header.
         stored: u32,
     },
+    /// The peer speaks another protocol.
+    #[error("the peer is not a Kafka broker's plain listener: this looks like {looks_like}")]
+    NotKafka {
+        /// What the first bytes are typical of.
+        looks_like: &'static str,
+    },
     /// Bytes are left over behind a complete value.
     #[error("{extra} bytes are left over behind {what}")]
     TrailingBytes {

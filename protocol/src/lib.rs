@@ -6,17 +6,21 @@
 //! Cold APIs use the message types of the `kafka-protocol` crate (re-exported as [`messages`]) in flexible versions only;
 //! Produce, Fetch and record batches have codecs of their own.
 
+mod body;
 pub mod byte_buf;
 pub mod error;
 pub mod error_code;
 pub mod fetch;
+mod fields;
 pub mod frame;
 pub mod ids;
+mod leader;
 pub mod limits;
 pub mod produce;
 pub mod record;
 pub mod request;
 pub mod response;
+mod unsigned_varint;
 pub mod varint;
 pub mod version;
 

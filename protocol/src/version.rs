@@ -2,7 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use kafka_protocol::messages::ApiKey;
+use kafka_protocol::messages::api_versions_response::ApiVersion;
+use kafka_protocol::messages::{ApiKey, ApiVersionsResponse};
+
+use crate::body::DecodeBody;
+use crate::error::DecodeError;
+use crate::error_code::ErrorCode;
+use crate::fields::FieldReader;
+use crate::request::{API_VERSIONS_FALLBACK, check_spoken};
 
 /// Lowest and highest version of an API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +18,14 @@ pub struct VersionRange {
     pub min: i16,
     /// Highest version.
     pub max: i16,
+}
+
+impl VersionRange {
+    /// Whether a version lies in the range.
+    #[must_use]
+    pub const fn contains(self, version: i16) -> bool {
+        self.min <= version && version <= self.max
+    }
 }
 
 /// What a broker said in its ApiVersions answer.
@@ -25,6 +40,23 @@ impl ApiVersions {
     #[must_use]
     pub fn new(ranges: BTreeMap<i16, VersionRange>, features: FinalizedFeatures) -> Self {
         Self { ranges, features }
+    }
+
+    /// Takes over what a broker's answer says, also that of one with error 35 (KIP-511). Of an API that is named twice, the
+    /// first range counts. Features count only if the answer knows their epoch (KIP-584).
+    #[must_use]
+    pub fn from_response(response: &ApiVersionsResponse) -> Self {
+        let mut ranges = BTreeMap::new();
+        for api in &response.api_keys {
+            ranges.entry(api.api_key).or_insert(VersionRange {
+                min: api.min_version,
+                max: api.max_version,
+            });
+        }
+        Self {
+            ranges,
+            features: FinalizedFeatures::from_response(response),
+        }
     }
 
     /// The broker's range for an API; `None` if it does not offer it.
@@ -49,10 +81,65 @@ impl ApiVersions {
 }
 
 /// The finalized features that matter to a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FinalizedFeatures {
     /// Epoch of this knowledge: the larger one is the newer one. −1 if unknown.
     pub epoch: i64,
     /// Level of `transaction.version`: 2 and above means TV2 (KIP-890 part 2).
     pub transaction_version: i16,
+}
+
+impl Default for FinalizedFeatures {
+    /// Nothing is known.
+    fn default() -> Self {
+        Self {
+            epoch: -1,
+            transaction_version: 0,
+        }
+    }
+}
+
+impl FinalizedFeatures {
+    fn from_response(response: &ApiVersionsResponse) -> Self {
+        if response.finalized_features_epoch < 0 {
+            return Self::default();
+        }
+        let level = response
+            .finalized_features
+            .iter()
+            .find(|feature| feature.name.as_str() == "transaction.version")
+            .map_or(0, |feature| feature.max_version_level);
+        Self {
+            epoch: response.finalized_features_epoch,
+            transaction_version: level,
+        }
+    }
+}
+
+/// Reads an ApiVersions answer from behind the correlation id. Error 35 always comes in version 0 (KIP-511).
+pub(crate) fn read_api_versions(
+    reader: FieldReader,
+    version: i16,
+) -> Result<ApiVersionsResponse, DecodeError> {
+    let refused = reader.peek_i16("error code")? == ErrorCode::UNSUPPORTED_VERSION.0;
+    if refused || version == API_VERSIONS_FALLBACK {
+        return read_fallback(reader);
+    }
+    check_spoken(ApiKey::ApiVersions, version)?;
+    ApiVersionsResponse::read(reader.into_rest(), "ApiVersions", version)
+}
+
+/// Version 0 is not flexible: an error code and a plain array of three numbers per API.
+fn read_fallback(mut reader: FieldReader) -> Result<ApiVersionsResponse, DecodeError> {
+    let error_code = reader.i16("error code")?;
+    let api_keys = reader.plain_array("API versions", 6, |reader| {
+        Ok(ApiVersion::default()
+            .with_api_key(reader.i16("API key")?)
+            .with_min_version(reader.i16("min version")?)
+            .with_max_version(reader.i16("max version")?))
+    })?;
+    reader.end("ApiVersions response")?;
+    Ok(ApiVersionsResponse::default()
+        .with_error_code(error_code)
+        .with_api_keys(api_keys))
 }

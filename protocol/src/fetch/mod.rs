@@ -2,13 +2,21 @@
 //!
 //! The codec is ours because it is hot: the records of each partition stay a slice of the frame.
 
+mod decode;
+mod encode;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::error_code::ErrorCode;
 use crate::ids::{LeaderEpoch, ProducerId, TopicId};
-pub use crate::produce::{LeaderHint, NodeEndpoint};
+pub use crate::leader::{LeaderHint, NodeEndpoint};
+
+const FIRST_VERSION_WITHOUT_REPLICA_ID: i16 = 15;
+const FIRST_VERSION_WITH_HINTS: i16 = 16;
+/// The last version that names topics; later ones need their ids.
+const LAST_VERSION_WITH_NAMES: i16 = 12;
 
 /// Which records a reader sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,6 +60,22 @@ pub struct FetchRequest {
     pub forgotten: Vec<ForgottenTopic>,
     /// The reader's rack, empty if not set (KIP-392).
     pub rack_id: Arc<str>,
+}
+
+impl FetchRequest {
+    /// The highest version that can carry this request, were there no other bound than unknown topic ids.
+    pub(crate) fn version_cap(&self) -> i16 {
+        let ids = self
+            .topics
+            .iter()
+            .map(|topic| topic.id)
+            .chain(self.forgotten.iter().map(|topic| topic.id));
+        if ids.into_iter().any(|id| id.is_nil()) {
+            LAST_VERSION_WITH_NAMES
+        } else {
+            i16::MAX
+        }
+    }
 }
 
 /// Partitions of one topic.

@@ -2,12 +2,20 @@
 //!
 //! The codec is ours because it is hot: batches go out as they are, without a copy, and the answer is read straight into values.
 
+mod decode;
+mod encode;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::error_code::ErrorCode;
-use crate::ids::{LeaderEpoch, NodeId, TopicId};
+use crate::ids::TopicId;
+pub use crate::leader::{LeaderHint, NodeEndpoint};
+
+const FIRST_VERSION_WITH_HINTS: i16 = 10;
+/// The last version that names topics; later ones need their ids.
+const LAST_VERSION_WITH_NAMES: i16 = 12;
 
 /// A Produce request. At most one batch per partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +28,17 @@ pub struct ProduceRequest {
     pub timeout_ms: i32,
     /// The batches, by topic.
     pub topics: Vec<ProduceTopic>,
+}
+
+impl ProduceRequest {
+    /// The highest version that can carry this request, were there no other bound than unknown topic ids.
+    pub(crate) fn version_cap(&self) -> i16 {
+        if self.topics.iter().any(|topic| topic.id.is_nil()) {
+            LAST_VERSION_WITH_NAMES
+        } else {
+            i16::MAX
+        }
+    }
 }
 
 /// The batches for one topic.
@@ -92,26 +111,4 @@ pub struct RecordError {
     pub batch_index: i32,
     /// The broker's words.
     pub message: Option<String>,
-}
-
-/// A partition's leader as named in an answer (KIP-951).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LeaderHint {
-    /// The leader.
-    pub leader: NodeId,
-    /// Its epoch.
-    pub epoch: LeaderEpoch,
-}
-
-/// Address of a broker as named in an answer (KIP-951).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NodeEndpoint {
-    /// The broker.
-    pub node: NodeId,
-    /// Host name or address.
-    pub host: String,
-    /// Port.
-    pub port: u16,
-    /// Rack, if set.
-    pub rack: Option<String>,
 }

@@ -1,0 +1,113 @@
+//! The command line of `cargo xtask`: which verbs there are, and which function each calls.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+use crate::kafka::{self, Cluster, Data, Missing, Version};
+
+/// Tasks of the sealwax repository.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Real Apache Kafka on this machine, up and down
+    #[command(subcommand)]
+    Kafka(Kafka),
+}
+
+#[derive(Debug, Subcommand)]
+enum Kafka {
+    /// Boot a cluster that goes on after this command; the last line printed is its bootstrap list
+    Up(Up),
+    /// End a cluster (without --dir: all in default directories) and remove its data
+    Down(Down),
+}
+
+#[derive(Debug, Args)]
+struct Up {
+    /// 3.3.2, 3.9.1, 4.0.0, 4.3.1 or 4.4.0
+    #[arg(long, default_value = "4.4.0", value_parser = parse_version)]
+    version: Version,
+    /// 1 or 3
+    #[arg(long, default_value_t = 1)]
+    nodes: u16,
+    /// First port: brokers take it and the following, then controllers (default: free ports)
+    #[arg(long)]
+    port: Option<u16>,
+    /// Where the cluster lives (default: target/kafka/<version>-<nodes>)
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// A broker property, key=value; may be repeated
+    #[arg(long = "config", value_name = "KEY=VALUE", value_parser = parse_pair)]
+    configs: Vec<(String, String)>,
+    /// Install Java and Maven if they are missing (as root on Debian)
+    #[arg(long)]
+    install: bool,
+}
+
+#[derive(Debug, Args)]
+struct Down {
+    /// The directory given to `up` (default: all default directories)
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Keep the data for a later `up` on the same directory
+    #[arg(long)]
+    keep: bool,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// Whatever the verb's work ends in; the caller prints it.
+pub fn run(cli: Cli) -> Result<ExitCode> {
+    match cli.verb {
+        Verb::Kafka(Kafka::Up(up)) => kafka_up(up),
+        Verb::Kafka(Kafka::Down(down)) => {
+            kafka::down(
+                down.dir.as_deref(),
+                if down.keep { Data::Keep } else { Data::Remove },
+            )?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn kafka_up(up: Up) -> Result<ExitCode> {
+    let dir = match up.dir {
+        Some(dir) => dir,
+        None => kafka::default_dir(up.version, up.nodes)?,
+    };
+    let mut builder = Cluster::builder(up.version)
+        .nodes(up.nodes)
+        .missing(missing(up.install));
+    if let Some(port) = up.port {
+        builder = builder.port(port);
+    }
+    for (key, value) in up.configs {
+        builder = builder.config(key, value);
+    }
+    println!("{}", kafka::up(builder, &dir)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn missing(install: bool) -> Missing {
+    if install { Missing::Install } else { Missing::Name }
+}
+
+fn parse_version(text: &str) -> Result<Version, String> {
+    text.parse()
+}
+
+fn parse_pair(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    pair.map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .ok_or_else(|| format!("`{text}` is not KEY=VALUE"))
+}

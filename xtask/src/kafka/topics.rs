@@ -1,0 +1,168 @@
+//! What tests and the demo ask of a cluster without a client of ours: make a topic, count partitions, see an end offset.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
+use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
+use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
+use kafka_protocol::messages::metadata_response::MetadataResponseTopic;
+use kafka_protocol::messages::{
+    BrokerId, CreateTopicsRequest, ListOffsetsRequest, MetadataRequest, MetadataResponse, TopicName,
+};
+use kafka_protocol::protocol::StrBytes;
+
+use super::consumer::Isolation;
+use super::wire::Wire;
+
+const CREATE_TOPICS_VERSION: i16 = 7;
+const METADATA_VERSION: i16 = 12;
+const LIST_OFFSETS_VERSION: i16 = 7;
+const LIMIT: Duration = Duration::from_secs(30);
+const LATEST: i64 = -1;
+
+/// Creates a topic with the cluster's default replication and waits until every partition has a leader.
+///
+/// # Errors
+/// If no broker answers or the cluster refuses (the topic exists, a configuration is wrong).
+pub fn create_topic(bootstrap: &str, topic: &str, partitions: i32, configs: &[(&str, &str)]) -> Result<()> {
+    let configs = configs.iter().map(|(key, value)| {
+        let value = Some(StrBytes::from_string((*value).to_owned()));
+        CreatableTopicConfig::default()
+            .with_name(StrBytes::from_string((*key).to_owned()))
+            .with_value(value)
+    });
+    let creatable = CreatableTopic::default()
+        .with_name(name(topic))
+        .with_num_partitions(partitions)
+        .with_replication_factor(-1)
+        .with_configs(configs.collect());
+    let request = CreateTopicsRequest::default()
+        .with_topics(vec![creatable])
+        .with_timeout_ms(20_000);
+    let mut wire = connect_any(bootstrap)?;
+    let answer = wire.call(CREATE_TOPICS_VERSION, &request)?;
+    let result = answer.topics.first().context("an empty answer to CreateTopics")?;
+    if result.error_code != 0 {
+        let message = result
+            .error_message
+            .as_ref()
+            .map_or("", |message| message.as_str());
+        bail!(
+            "topic {topic} was not created: error code {} {message}",
+            result.error_code
+        );
+    }
+    await_leaders(&mut wire, topic)
+}
+
+/// How many partitions the topic has.
+///
+/// # Errors
+/// If no broker answers or there is no such topic.
+pub fn partition_count(bootstrap: &str, topic: &str) -> Result<usize> {
+    let metadata = describe(&mut connect_any(bootstrap)?, topic)?;
+    Ok(found(&metadata, topic)?.partitions.len())
+}
+
+/// The offset after the last record that such a reader can see: the last stable offset or the high watermark. Control
+/// records and aborted records take offsets too, so this is a measure of progress and not a count.
+///
+/// # Errors
+/// If no broker answers, there is no such partition, or its leader is not known.
+pub fn end_offset(bootstrap: &str, topic: &str, partition: i32, isolation: Isolation) -> Result<i64> {
+    let metadata = describe(&mut connect_any(bootstrap)?, topic)?;
+    let topic_metadata = found(&metadata, topic)?;
+    let leader = topic_metadata
+        .partitions
+        .iter()
+        .find(|found| found.partition_index == partition);
+    let leader = leader
+        .with_context(|| format!("{topic} has no partition {partition}"))?
+        .leader_id;
+    let asked = ListOffsetsPartition::default()
+        .with_partition_index(partition)
+        .with_timestamp(LATEST);
+    let request = ListOffsetsRequest::default()
+        .with_replica_id(BrokerId(-1))
+        .with_isolation_level(i8::from(isolation == Isolation::ReadCommitted))
+        .with_topics(vec![
+            ListOffsetsTopic::default()
+                .with_name(name(topic))
+                .with_partitions(vec![asked]),
+        ]);
+    let answer =
+        Wire::connect(&address_of(&metadata, leader)?, LIMIT)?.call(LIST_OFFSETS_VERSION, &request)?;
+    let result = answer.topics.first().and_then(|topic| topic.partitions.first());
+    let result = result.context("an empty answer to ListOffsets")?;
+    ensure!(
+        result.error_code == 0,
+        "the end of {topic}-{partition}: error code {}",
+        result.error_code
+    );
+    Ok(result.offset)
+}
+
+fn await_leaders(wire: &mut Wire, topic: &str) -> Result<()> {
+    let end = std::time::Instant::now() + LIMIT;
+    loop {
+        let metadata = describe(wire, topic)?;
+        let led = found(&metadata, topic).is_ok_and(|topic| {
+            topic
+                .partitions
+                .iter()
+                .all(|partition| partition.leader_id.0 >= 0)
+        });
+        if led {
+            return Ok(());
+        }
+        ensure!(
+            std::time::Instant::now() < end,
+            "{topic} has no leaders after {} s",
+            LIMIT.as_secs()
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn describe(wire: &mut Wire, topic: &str) -> Result<MetadataResponse> {
+    let asked = MetadataRequestTopic::default().with_name(Some(name(topic)));
+    let request = MetadataRequest::default()
+        .with_topics(Some(vec![asked]))
+        .with_allow_auto_topic_creation(false);
+    wire.call(METADATA_VERSION, &request)
+}
+
+fn found<'a>(metadata: &'a MetadataResponse, topic: &str) -> Result<&'a MetadataResponseTopic> {
+    let found = metadata
+        .topics
+        .first()
+        .with_context(|| format!("an empty answer about {topic}"))?;
+    ensure!(
+        found.error_code == 0,
+        "topic {topic}: error code {}",
+        found.error_code
+    );
+    Ok(found)
+}
+
+fn address_of(metadata: &MetadataResponse, id: BrokerId) -> Result<String> {
+    let broker = metadata.brokers.iter().find(|broker| broker.node_id == id);
+    let broker = broker.with_context(|| format!("broker {} is not in the metadata", id.0))?;
+    Ok(format!("{}:{}", broker.host.as_str(), broker.port))
+}
+
+fn connect_any(bootstrap: &str) -> Result<Wire> {
+    let mut last = anyhow::Error::msg("the bootstrap list is empty");
+    for address in bootstrap.split(',') {
+        match Wire::connect(address, LIMIT) {
+            Ok(wire) => return Ok(wire),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn name(topic: &str) -> TopicName {
+    TopicName(StrBytes::from_string(topic.to_owned()))
+}
