@@ -5,6 +5,7 @@ pub mod binary;
 pub mod clusters;
 pub mod numbers;
 pub mod process;
+pub mod progress;
 pub mod proxy;
 pub mod readers;
 pub mod scratch;

@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use kafka_protocol::messages::ApiKey;
 use rustix::process::Signal;
-use sealwax_tests::process::{Process, signal_pid};
+use sealwax_tests::process::signal_pid;
 use sealwax_tests::proxy::{Proxy, Request, Rule, Verdict};
 use sealwax_tests::worker::FileSource;
-use sealwax_tests::{clusters, numbers, readers, wait};
-use xtask::kafka::{Cluster, Isolation, Version, end_offset};
+use sealwax_tests::{clusters, numbers, progress, readers};
+use xtask::kafka::{Cluster, Isolation, Version};
 
 /// Where in a transaction the worker dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ fn attack(version: Version, settings: &[&str], seed: u64) -> Result<()> {
     }
     source.set_bootstrap(&cluster.bootstrap())?;
     let worker = source.start()?;
-    await_all(&cluster, &source, &worker)?;
+    progress::await_whole_file(&cluster.bootstrap(), &source, &worker, Duration::from_secs(60))?;
     let committed = readers::java(&cluster, &source.topic, Isolation::ReadCommitted)?;
     if let Some(difference) = numbers::difference(&committed, LINES) {
         anyhow::bail!("seed {seed}: {difference}");
@@ -135,17 +135,6 @@ fn agree(cluster: &Cluster, source: &FileSource) -> Result<()> {
         committed.len()
     );
     Ok(())
-}
-
-fn await_all(cluster: &Cluster, source: &FileSource, worker: &Process) -> Result<()> {
-    let wanted = std::fs::metadata(&source.input)?.len().to_string();
-    wait::until("the last line's commit", Duration::from_secs(60), || {
-        let end = end_offset(&cluster.bootstrap(), &source.offsets_topic(), 0, Isolation::ReadCommitted)?;
-        if end == 0 {
-            return Ok(None);
-        }
-        Ok(worker.output()?.contains(&wanted).then_some(()))
-    })
 }
 
 macro_rules! attacks {
