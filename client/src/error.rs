@@ -85,6 +85,17 @@ impl Error {
         }
     }
 
+    /// The same error with more said about it.
+    pub(crate) fn in_context(&self, say: impl FnOnce(&str) -> String) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                kind: self.inner.kind,
+                message: say(&self.inner.message),
+                code: self.inner.code,
+            }),
+        }
+    }
+
     /// What kind of error this is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -8,9 +8,9 @@ use crate::byte_buf::BoundedBuf;
 use crate::error::{DecodeError, EncodeError};
 use crate::fields::FieldWriter;
 
-/// Bytes of the shortest element in any array of the messages that are read here: an empty name, an empty array and a count of tagged
-/// fields. (Arrays of bare strings, in requests, may have shorter ones, but not as many as would matter.)
-const SMALLEST_ELEMENT: usize = 3;
+/// Bytes of the shortest element in any array that can have more than 32,767 elements: an index, an error code and a count of tagged
+/// fields. Topics are longer; lists of bare numbers (a partition's replicas) and strings (keys of a config) never get that many.
+const SMALLEST_ELEMENT: usize = 7;
 
 /// A body that can be written.
 pub(crate) trait EncodeBody {

@@ -6,7 +6,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
+use crate::demo::{self, Demo};
 use crate::kafka::{self, Cluster, Data, Missing, Version};
+use crate::outcome::Outcome;
+use crate::{deny, guards, layers, sizes, test, workspace};
 
 /// Tasks of the sealwax repository.
 #[derive(Debug, Parser)]
@@ -21,6 +24,18 @@ enum Verb {
     /// Real Apache Kafka on this machine, up and down
     #[command(subcommand)]
     Kafka(Kafka),
+    /// Kill -9 a worker again and again while it carries a file into Kafka, then count
+    Demo(DemoArgs),
+    /// Prove that imports go one way, between packages and between rooms
+    Layers,
+    /// Check promises about the dependency tree: machines without tokio, no C, lints everywhere
+    Guards,
+    /// Check licences, bans, sources and advisories with cargo-deny
+    Deny(Installing),
+    /// Run every check and every test, those on real brokers included
+    Test(Installing),
+    /// Find files and functions that are too long, and files without a head
+    Sizes,
 }
 
 #[derive(Debug, Subcommand)]
@@ -29,6 +44,32 @@ enum Kafka {
     Up(Up),
     /// End a cluster (without --dir: all in default directories) and remove its data
     Down(Down),
+}
+
+#[derive(Debug, Args)]
+struct DemoArgs {
+    /// How many numbered lines the file has
+    #[arg(long, default_value_t = 1_000_000)]
+    lines: u64,
+    /// How often the worker is killed
+    #[arg(long, default_value_t = 6)]
+    kills: usize,
+    /// Seed of all random choices (default: a new one, printed)
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The Kafka version
+    #[arg(long, default_value = "4.4.0", value_parser = parse_version)]
+    version: Version,
+    /// Install Java and Maven if they are missing (as root on Debian)
+    #[arg(long)]
+    install: bool,
+}
+
+#[derive(Debug, Args)]
+struct Installing {
+    /// Install what is missing: Java and Maven (as root on Debian), or cargo-deny
+    #[arg(long)]
+    install: bool,
 }
 
 #[derive(Debug, Args)]
@@ -77,7 +118,40 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             )?;
             Ok(ExitCode::SUCCESS)
         }
+        Verb::Demo(demo) => run_demo(&demo),
+        Verb::Layers => Ok(code(layers::check(&workspace::root()?)?)),
+        Verb::Guards => Ok(code(guards::check(&workspace::root()?)?)),
+        Verb::Deny(deny) => run_deny(deny),
+        Verb::Test(test) => Ok(code(test::run(missing(test.install))?)),
+        Verb::Sizes => Ok(code(sizes::check(&workspace::root()?)?)),
     }
+}
+
+fn code(good: bool) -> ExitCode {
+    if good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn run_demo(arguments: &DemoArgs) -> Result<ExitCode> {
+    let demo = Demo {
+        version: arguments.version,
+        lines: arguments.lines,
+        kills: arguments.kills,
+        seed: arguments.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
+        missing: missing(arguments.install),
+    };
+    Ok(code(demo::run(&demo)?))
+}
+
+fn run_deny(installing: Installing) -> Result<ExitCode> {
+    let outcome = deny::check(&workspace::root()?, missing(installing.install))?;
+    if let Outcome::Skipped(reason) = &outcome {
+        println!("skipped: {reason}");
+    }
+    Ok(code(outcome != Outcome::Failed))
 }
 
 fn kafka_up(up: Up) -> Result<ExitCode> {

@@ -3,6 +3,7 @@
 //! Input: the environment and the current directory. Output: paths. Nothing is created here.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -44,4 +45,9 @@ pub fn cache_dir() -> Result<PathBuf> {
         .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
         .map(|cache| cache.join("sealwax"))
         .context("neither XDG_CACHE_HOME nor HOME is set: set one, the Kafka jars are kept below it")
+}
+
+/// The cargo to run: the one that runs us, else `cargo` on the `PATH`.
+pub fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

@@ -1,12 +1,18 @@
-//! Settings of the shared side of a client.
+//! Settings of the shared side of a client, and whether they make sense.
 
 use std::time::Duration;
+
+use crate::config::Address;
+use crate::error::{Error, ErrorKind};
+
+/// The smallest frame limit that makes sense: Kafka's own default for one batch.
+const MIN_RECEIVE_BYTES: usize = 1024 * 1024;
 
 /// Settings of connections and metadata.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ClientConfig {
-    /// `bootstrap.servers`: addresses `host:port` that are tried until one answers.
+    /// `bootstrap.servers`: addresses `host:port` that are tried until one answers. One string may hold several, with commas.
     pub bootstrap_servers: Vec<String>,
     /// `client.id`, shown in the broker's logs and quotas. Default `sealwax`.
     pub client_id: String,
@@ -24,6 +30,9 @@ pub struct ClientConfig {
     pub retry_backoff: Duration,
     /// `retry.backoff.max.ms`: the longest such pause. Default 1 s.
     pub retry_backoff_max: Duration,
+    /// `connections.max.idle.ms`: a connection unused for this long is closed; the next request opens it again. Default 9 min,
+    /// below the broker's 10.
+    pub connections_max_idle: Duration,
     /// `metadata.max.age.ms`: metadata older than this is got anew. Default 5 min.
     pub metadata_max_age: Duration,
     /// Largest frame that is accepted from a broker, in bytes. Default 100 MiB.
@@ -42,8 +51,106 @@ impl Default for ClientConfig {
             reconnect_backoff_max: Duration::from_secs(1),
             retry_backoff: Duration::from_millis(100),
             retry_backoff_max: Duration::from_secs(1),
+            connections_max_idle: Duration::from_secs(540),
             metadata_max_age: Duration::from_secs(300),
             receive_message_max_bytes: 100 * 1024 * 1024,
         }
+    }
+}
+
+impl ClientConfig {
+    /// The bootstrap addresses, if these and all other settings make sense.
+    pub(crate) fn validate(&self) -> Result<Vec<Address>, Error> {
+        let positive = [
+            ("request.timeout.ms", self.request_timeout),
+            ("default.api.timeout.ms", self.default_api_timeout),
+            ("socket.connection.setup.timeout.ms", self.socket_connection_setup_timeout),
+            ("connections.max.idle.ms", self.connections_max_idle),
+            ("metadata.max.age.ms", self.metadata_max_age),
+        ];
+        if let Some((key, _)) = positive.into_iter().find(|(_, value)| value.is_zero()) {
+            return Err(refuse(format!("{key} is 0; it must be at least 1 ms")));
+        }
+        let pairs = [
+            ("reconnect.backoff", self.reconnect_backoff, self.reconnect_backoff_max),
+            ("retry.backoff", self.retry_backoff, self.retry_backoff_max),
+        ];
+        if let Some((key, pause, max)) = pairs.into_iter().find(|(_, pause, max)| pause > max) {
+            return Err(refuse(format!("{key}.ms is {pause:?}, above {key}.max.ms, which is {max:?}")));
+        }
+        if self.receive_message_max_bytes < MIN_RECEIVE_BYTES {
+            return Err(refuse(format!(
+                "the largest frame is set to {} bytes; it must be at least {MIN_RECEIVE_BYTES}",
+                self.receive_message_max_bytes
+            )));
+        }
+        if i16::try_from(self.client_id.len()).is_err() {
+            return Err(refuse("client.id is longer than 32767 bytes".to_owned()));
+        }
+        self.addresses()
+    }
+
+    fn addresses(&self) -> Result<Vec<Address>, Error> {
+        let addresses = self
+            .bootstrap_servers
+            .iter()
+            .flat_map(|entry| entry.split(','))
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+            .map(Address::parse)
+            .collect::<Result<Vec<_>, _>>()?;
+        if addresses.is_empty() {
+            return Err(refuse(
+                "bootstrap.servers is empty; it must hold at least one host:port".to_owned(),
+            ));
+        }
+        Ok(addresses)
+    }
+}
+
+fn refuse(message: String) -> Error {
+    Error::new(ErrorKind::Config, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_servers(servers: &[&str]) -> ClientConfig {
+        ClientConfig {
+            bootstrap_servers: servers.iter().map(|&server| server.to_owned()).collect(),
+            ..ClientConfig::default()
+        }
+    }
+
+    #[test]
+    fn several_addresses_may_stand_in_one_string() {
+        let addresses = with_servers(&["a:1, b:2", "[::1]:3"]).validate().unwrap();
+        let shown: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["a:1", "b:2", "[::1]:3"]);
+    }
+
+    #[test]
+    fn nobody_to_ask_is_an_error() {
+        for servers in [&[] as &[&str], &[""], &[" , "]] {
+            let error = with_servers(servers).validate().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Config);
+            assert!(error.to_string().contains("bootstrap.servers is empty"), "{error}");
+        }
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_named() {
+        let check = |change: fn(&mut ClientConfig), named: &str| {
+            let mut config = with_servers(&["a:1"]);
+            change(&mut config);
+            let error = config.validate().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Config);
+            assert!(error.to_string().contains(named), "{error}");
+        };
+        check(|config| config.request_timeout = Duration::ZERO, "request.timeout.ms");
+        check(|config| config.retry_backoff = Duration::from_secs(9), "retry.backoff.ms is 9s");
+        check(|config| config.receive_message_max_bytes = 10, "10 bytes");
+        check(|config| config.client_id = "x".repeat(40_000), "client.id");
     }
 }

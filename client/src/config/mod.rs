@@ -1,9 +1,11 @@
 //! Settings, by role. Names are Kafka's keys in snake_case with real types; each is checked once, when the role is built.
 
+mod address;
 mod client;
 mod consumer;
 mod producer;
 
+pub(crate) use address::Address;
 pub use client::ClientConfig;
 pub use consumer::ConsumerConfig;
 pub use producer::ProducerConfig;

@@ -1,4 +1,8 @@
-//! The snapshot of the cluster (brokers, topics, leaders), and when to get a new one.
+//! The snapshot of the cluster (brokers, topics, leaders). When to get a new one is decided in [`refresh`], how an answer
+//! joins what was known in [`merge`].
+
+pub(crate) mod merge;
+pub(crate) mod refresh;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +24,7 @@ pub(crate) struct Broker {
 }
 
 /// Brokers, topics and leaders at one moment.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ClusterMetadata {
     /// Cluster id, if the broker told it.
     pub(crate) cluster_id: Option<Arc<str>>,
@@ -35,7 +39,7 @@ pub(crate) struct ClusterMetadata {
 }
 
 /// A topic at one moment.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TopicMetadata {
     /// Its name (shared with every `TopicPartition` made from it).
     pub(crate) name: Arc<str>,
@@ -43,7 +47,7 @@ pub(crate) struct TopicMetadata {
     pub(crate) id: TopicId,
     /// Why the broker knows nothing of it, else NONE.
     pub(crate) error_code: ErrorCode,
-    /// Its partitions by index, without holes.
+    /// Its partitions by index, without holes. Beside an error: what was known before it.
     pub(crate) partitions: Vec<PartitionMetadata>,
 }
 

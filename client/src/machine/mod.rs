@@ -8,6 +8,7 @@ pub(crate) mod admin;
 pub(crate) mod coordinator;
 pub(crate) mod fetch;
 pub(crate) mod metadata;
+pub(crate) mod peer;
 pub(crate) mod producer;
 pub(crate) mod retry;
 pub(crate) mod transaction;
@@ -51,6 +52,14 @@ impl CoordinatorKind {
         match self {
             Self::Group => 0,
             Self::Transaction => 1,
+        }
+    }
+
+    /// What the key is, for messages.
+    pub(crate) const fn noun(self) -> &'static str {
+        match self {
+            Self::Group => "group",
+            Self::Transaction => "transactional id",
         }
     }
 }

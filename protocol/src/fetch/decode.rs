@@ -142,7 +142,7 @@ fn read_read_partition(reader: &mut FieldReader) -> Result<FetchPartitionRespons
     let mut current_leader = None;
     reader.tagged_fields("partition", |tag, field| match tag {
         0 => {
-            diverging_epoch = Some(read_diverging_epoch(field)?);
+            diverging_epoch = Some(read_diverging_epoch(field)?).filter(|end| *end != EpochEndOffset::NONE);
             Ok(true)
         }
         1 => {

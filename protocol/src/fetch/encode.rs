@@ -9,16 +9,11 @@ use crate::fetch::{
     FetchPartitionResponse, FetchRequest, FetchResponse, FetchTopic, FetchTopicResponse, ForgottenTopic,
 };
 use crate::fields::{FieldWriter, write_leader_hint, write_node_endpoints, write_topic};
-use crate::ids::LeaderEpoch;
 
 /// What a consumer sends where a follower would send its own numbers.
 const NOT_A_REPLICA: i32 = -1;
 const NO_LOG_START_OFFSET: i64 = -1;
 const NO_PREFERRED_REPLICA: i32 = -1;
-const NO_DIVERGENCE: EpochEndOffset = EpochEndOffset {
-    epoch: LeaderEpoch::UNKNOWN,
-    end_offset: -1,
-};
 
 impl EncodeBody for FetchRequest {
     fn size_hint(&self, _version: i16) -> usize {
@@ -171,7 +166,7 @@ fn write_read_partition(
 }
 
 fn write_diverging_epoch(diverging: Option<EpochEndOffset>) -> Option<[u8; 13]> {
-    let diverging = diverging.filter(|diverging| *diverging != NO_DIVERGENCE)?;
+    let diverging = diverging.filter(|diverging| *diverging != EpochEndOffset::NONE)?;
     let mut bytes = [0; 13];
     let mut rest = &mut bytes[..];
     rest.put_i32(diverging.epoch.0);

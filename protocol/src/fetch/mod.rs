@@ -176,6 +176,14 @@ pub struct EpochEndOffset {
     pub end_offset: i64,
 }
 
+impl EpochEndOffset {
+    /// The wire's default, which says nothing and is never written.
+    const NONE: Self = Self {
+        epoch: LeaderEpoch::UNKNOWN,
+        end_offset: -1,
+    };
+}
+
 /// A transaction that was aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AbortedTransaction {

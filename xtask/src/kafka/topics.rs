@@ -71,15 +71,6 @@ pub fn partition_count(bootstrap: &str, topic: &str) -> Result<usize> {
 /// # Errors
 /// If no broker answers, there is no such partition, or its leader is not known.
 pub fn end_offset(bootstrap: &str, topic: &str, partition: i32, isolation: Isolation) -> Result<i64> {
-    let metadata = describe(&mut connect_any(bootstrap)?, topic)?;
-    let topic_metadata = found(&metadata, topic)?;
-    let leader = topic_metadata
-        .partitions
-        .iter()
-        .find(|found| found.partition_index == partition);
-    let leader = leader
-        .with_context(|| format!("{topic} has no partition {partition}"))?
-        .leader_id;
     let asked = ListOffsetsPartition::default()
         .with_partition_index(partition)
         .with_timestamp(LATEST);
@@ -91,8 +82,7 @@ pub fn end_offset(bootstrap: &str, topic: &str, partition: i32, isolation: Isola
                 .with_name(name(topic))
                 .with_partitions(vec![asked]),
         ]);
-    let answer =
-        Wire::connect(&address_of(&metadata, leader)?, LIMIT)?.call(LIST_OFFSETS_VERSION, &request)?;
+    let answer = connect_leader(bootstrap, topic, partition, LIMIT)?.call(LIST_OFFSETS_VERSION, &request)?;
     let result = answer.topics.first().and_then(|topic| topic.partitions.first());
     let result = result.context("an empty answer to ListOffsets")?;
     ensure!(
@@ -101,6 +91,19 @@ pub fn end_offset(bootstrap: &str, topic: &str, partition: i32, isolation: Isola
         result.error_code
     );
     Ok(result.offset)
+}
+
+/// A connection to the leader of a partition.
+pub(super) fn connect_leader(bootstrap: &str, topic: &str, partition: i32, limit: Duration) -> Result<Wire> {
+    let metadata = describe(&mut connect_any(bootstrap)?, topic)?;
+    let leader = found(&metadata, topic)?
+        .partitions
+        .iter()
+        .find(|found| found.partition_index == partition);
+    let leader = leader
+        .with_context(|| format!("{topic} has no partition {partition}"))?
+        .leader_id;
+    Wire::connect(&address_of(&metadata, leader)?, limit)
 }
 
 fn await_leaders(wire: &mut Wire, topic: &str) -> Result<()> {
