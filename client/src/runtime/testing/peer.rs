@@ -1,5 +1,7 @@
 //! The scripted peer: accept, "receive this request", "send that answer", close.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use sealwax_protocol::frame::FrameDecoder;
 use sealwax_protocol::ids::CorrelationId;
@@ -34,7 +36,7 @@ impl Peer {
 
     /// The next connection.
     pub(crate) async fn accept(&self) -> Conversation {
-        let (stream, _) = self.listener.accept().await.unwrap();
+        let (stream, _) = patiently(self.listener.accept()).await.unwrap();
         Conversation {
             stream,
             decoder: FrameDecoder::new(1024 * 1024),
@@ -103,6 +105,10 @@ impl Conversation {
     }
 
     async fn next_frame(&mut self) -> Option<Bytes> {
+        patiently(self.read_frame()).await
+    }
+
+    async fn read_frame(&mut self) -> Option<Bytes> {
         loop {
             if let Some(frame) = self.decoder.next_frame().unwrap() {
                 return Some(frame);
@@ -124,6 +130,13 @@ impl Conversation {
     pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).await.unwrap();
     }
+}
+
+/// A client that does not do what the script waits for must fail the test, not hang it.
+async fn patiently<T>(step: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(20), step)
+        .await
+        .expect("the client did not do what the script waits for")
 }
 
 /// What can be answered.
