@@ -19,6 +19,8 @@ pub(crate) enum Fault {
     Delayed,
     /// It is refused with the n-th of the codes that fit it, without effect.
     Refused(usize),
+    /// It is refused with this code, without effect.
+    Says(ErrorCode),
     /// It is carried out, but the answer says that it timed out.
     TimedOut,
 }

@@ -259,9 +259,9 @@ impl Harness {
         self.drain_events();
     }
 
-    /// The requests of an API that left, oldest first.
-    pub(crate) fn sent_bodies(&self) -> Vec<&'static str> {
-        self.sent
+    /// The requests that left since this was asked last, oldest first.
+    pub(crate) fn take_sent(&mut self) -> Vec<&'static str> {
+        std::mem::take(&mut self.sent)
             .iter()
             .map(|outbound| match &outbound.body {
                 RequestBody::InitProducerId(_) => "InitProducerId",
@@ -272,6 +272,26 @@ impl Harness {
                 _ => "other",
             })
             .collect()
+    }
+
+    /// The producer ids, epochs and first sequences of the Produce requests that left, by request.
+    pub(crate) fn stamps(&self) -> Vec<((i64, i16), i32)> {
+        let requests = self.sent.iter().filter_map(|outbound| match &outbound.body {
+            RequestBody::Produce(request) => Some(request),
+            _ => None,
+        });
+        let parts = requests
+            .flat_map(|request| &request.topics)
+            .flat_map(|topic| &topic.partitions);
+        parts
+            .map(|part| Incoming::read(&part.records))
+            .map(|batch| (batch.producer, batch.base_sequence))
+            .collect()
+    }
+
+    /// The result of a record's batch.
+    pub(crate) fn result(&self, taken: Taken) -> &BatchResult {
+        &self.results[&taken.batch]
     }
 
     /// What became of a record in the log, once per appearance.
@@ -341,6 +361,7 @@ impl Harness {
                 lost()
             }
             Fault::Refused(nth) => Ok(model::refusal(&outbound.body, Fault::code(nth, &outbound.body))),
+            Fault::Says(code) => Ok(model::refusal(&outbound.body, code)),
             Fault::TimedOut => {
                 self.model.handle(outbound);
                 Ok(model::refusal(&outbound.body, ErrorCode::REQUEST_TIMED_OUT))
