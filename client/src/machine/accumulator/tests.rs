@@ -202,12 +202,17 @@ fn a_partition_that_does_not_exist_is_refused() {
 }
 
 #[test]
-fn records_with_a_key_go_where_java_puts_them_and_others_stick_until_the_batch_closes() {
+fn a_record_with_a_key_goes_where_java_puts_it() {
     let (mut accumulator, now) = accumulator(settings(), 10);
     let keyed = Record::new("t", "v").key("foobar");
     assert_eq!(append(&mut accumulator, now, &keyed).unwrap().2, Some(6));
+}
+
+#[test]
+fn records_without_key_stick_to_a_partition_until_its_batch_closes() {
+    let (mut accumulator, now) = accumulator(settings(), 10);
     let place = |accumulator: &mut RecordAccumulator<u32>| {
-        let plain = Record::new("t", &[0; 300]);
+        let plain = Record::new("t", &[0; 290]);
         append(accumulator, now, &plain).unwrap();
         accumulator.topics.get(0).unwrap().sticky()
     };
