@@ -166,8 +166,6 @@ fn transactions(version: i16, seed: u64, ops: &[Op], plan: Vec<Fault>) -> Harnes
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
-
     #[test]
     fn under_v1_no_fault_tears_a_transaction(ops in ops(), plan in faults::plan(), seed: u64) {
         let harness = transactions(0, seed, &ops, plan);
