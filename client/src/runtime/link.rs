@@ -203,12 +203,17 @@ impl Link {
         }
     }
 
+    /// A bootstrap server is named by who asks it.
     fn explain(&self, error: &Error) -> Error {
-        let hint = match self.peer {
-            Peer::Bootstrap(_) => "",
-            Peer::Broker(_) => " (the address is the one that the broker advertises: advertised.listeners)",
-        };
-        error.in_context(|message| format!("{}: {message}{hint}", self.name()))
+        match self.peer {
+            Peer::Bootstrap(_) => error.clone(),
+            Peer::Broker(_) => error.in_context(|message| {
+                format!(
+                    "{}: {message} (the address is the one that the broker advertises: advertised.listeners)",
+                    self.name()
+                )
+            }),
+        }
     }
 }
 
@@ -253,7 +258,7 @@ fn silent(limit: Duration) -> Error {
         ErrorKind::Unreachable,
         format!(
             "it accepts connections but does not answer Kafka's ApiVersions within {limit:?} \
-             (socket.connection.setup.timeout.ms); a broker that hangs does so, and so does a port that is not Kafka's"
+             (socket.connection.setup.timeout.ms); a broker that hangs does so, and so does an HTTP server that waits for more"
         ),
     )
 }

@@ -28,7 +28,7 @@ pub(crate) async fn connected(peer: &Peer) -> (Arc<Cluster>, Conversation) {
     connected_with(peer, config(&[peer.address()])).await
 }
 
-async fn connected_with(peer: &Peer, config: ClientConfig) -> (Arc<Cluster>, Conversation) {
+pub(crate) async fn connected_with(peer: &Peer, config: ClientConfig) -> (Arc<Cluster>, Conversation) {
     let script = async {
         let mut conversation = peer.accept_and_greet().await;
         let (header, _) = conversation.receive().await;

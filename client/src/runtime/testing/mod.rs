@@ -1,5 +1,6 @@
 //! Tests of the runtime against a scripted peer: a listener on the loopback interface that reads as a conversation.
 
+mod admin;
 mod bootstrap;
 mod cluster;
 mod connection;
