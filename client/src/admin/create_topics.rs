@@ -3,7 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::admin::Admin;
-use crate::error::Result;
+use crate::admin::retry::Patience;
+use crate::error::{Error, ErrorKind, Result};
+use crate::machine::admin::create_topics::TopicSpec;
+use crate::machine::admin::items::{Items, out_of_time};
+use crate::machine::admin::{Verdict, create_topics, describe_topics};
+use crate::machine::{Destination, RequestFailure};
 
 /// A topic to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +54,15 @@ impl NewTopic {
         self.configs.insert(key.into(), value.into());
         self
     }
+
+    fn spec(&self) -> TopicSpec<'_> {
+        TopicSpec {
+            name: &self.name,
+            partitions: self.partitions,
+            replication_factor: self.replication_factor,
+            configs: &self.configs,
+        }
+    }
 }
 
 impl Admin {
@@ -59,8 +73,84 @@ impl Admin {
     /// If no answer was had in `default.api.timeout.ms`.
     ///
     /// *Cancel safety*: the topics may be created all the same.
-    pub async fn create_topics(&self, _topics: &[NewTopic]) -> Result<Vec<Result<()>>> {
-        let _ = &self.cluster;
-        todo!()
+    pub async fn create_topics(&self, topics: &[NewTopic]) -> Result<Vec<Result<()>>> {
+        let mut patience = self.patience();
+        let mut items = Items::new(topics.len());
+        let mut retried = false;
+        loop {
+            let open: Vec<(usize, &NewTopic)> = items
+                .open()
+                .into_iter()
+                .filter_map(|at| Some((at, topics.get(at)?)))
+                .collect();
+            if open.is_empty() {
+                break;
+            }
+            let timeout = self.cluster.config().request_timeout;
+            let request = create_topics::request(open.iter().map(|(_, topic)| topic.spec()), timeout);
+            match self.attempt(&patience, Destination::Controller, request).await {
+                Ok(body) => {
+                    let names: Vec<&str> = open.iter().map(|(_, topic)| &*topic.name).collect();
+                    let verdicts = create_topics::read(body, &names, retried)?;
+                    for ((at, _), verdict) in open.iter().zip(verdicts) {
+                        items.settle(*at, verdict);
+                    }
+                }
+                Err(failure) if !failure.error().is_retriable() => return Err(failure.error().clone()),
+                Err(failure) => {
+                    retried |= matches!(failure, RequestFailure::Unanswered(_));
+                    items.postpone(failure.error());
+                }
+            }
+            if !items.open().is_empty() && !self.pause(&mut patience).await {
+                break;
+            }
+        }
+        if items.is_untouched() && !topics.is_empty() {
+            return Err(out_of_time("creating the topics", items.last_reason()));
+        }
+        let results = items.finish("creating the topic");
+        Ok(self.until_ready(topics, results, &mut patience).await)
     }
+
+    /// Waits until those that were created have leaders.
+    async fn until_ready(
+        &self,
+        topics: &[NewTopic],
+        mut results: Vec<Result<()>>,
+        patience: &mut Patience,
+    ) -> Vec<Result<()>> {
+        let mut waiting: Vec<&str> = topics
+            .iter()
+            .zip(&results)
+            .filter(|(_, result)| result.is_ok())
+            .map(|(topic, _)| &*topic.name)
+            .collect();
+        while !waiting.is_empty() {
+            let request = describe_topics::request(&waiting);
+            if let Ok(body) = self.attempt(patience, Destination::Any, request).await
+                && let Ok(Verdict::Done(response)) = describe_topics::response(body)
+            {
+                waiting.retain(|name| !create_topics::is_ready(&describe_topics::topic(&response, name)));
+            }
+            if !waiting.is_empty() && !self.pause(patience).await {
+                break;
+            }
+        }
+        for (topic, result) in topics.iter().zip(&mut results) {
+            if waiting.contains(&&*topic.name) {
+                *result = Err(not_ready(&topic.name));
+            }
+        }
+        results
+    }
+}
+
+fn not_ready(name: &str) -> Error {
+    Error::new(
+        ErrorKind::Timeout,
+        format!(
+            "topic {name:?} was created, but its partitions had no leaders within default.api.timeout.ms"
+        ),
+    )
 }

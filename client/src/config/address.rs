@@ -25,7 +25,9 @@ impl Address {
                 ),
             )
         };
-        let (host, port) = text.rsplit_once(':').ok_or_else(|| refuse("the port is missing"))?;
+        let (host, port) = text
+            .rsplit_once(':')
+            .ok_or_else(|| refuse("the port is missing"))?;
         let host = match host.strip_prefix('[') {
             Some(rest) => rest
                 .strip_suffix(']')
@@ -72,7 +74,13 @@ mod tests {
 
     #[test]
     fn names_and_both_kinds_of_ip_addresses_are_read_and_shown_alike() {
-        for text in ["localhost:9092", "192.0.2.1:1", "[::1]:65535", "[fe80::1%eth0]:9092", "k_1.b-c:9092"] {
+        for text in [
+            "localhost:9092",
+            "192.0.2.1:1",
+            "[::1]:65535",
+            "[fe80::1%eth0]:9092",
+            "k_1.b-c:9092",
+        ] {
             assert_eq!(Address::parse(text).unwrap().to_string(), text);
         }
         assert_eq!(&*Address::parse("[::1]:9092").unwrap().host, "::1");
@@ -81,13 +89,27 @@ mod tests {
     #[test]
     fn what_is_not_an_address_is_named_with_what_is_allowed() {
         for text in [
-            "", "localhost", "localhost:", ":9092", "localhost:0", "localhost:65536", "localhost:x", "::1:9092", "[::1:9092",
-            "[]:9092", "SSL://localhost:9092", "a b:9092", "localhost:-1",
+            "",
+            "localhost",
+            "localhost:",
+            ":9092",
+            "localhost:0",
+            "localhost:65536",
+            "localhost:x",
+            "::1:9092",
+            "[::1:9092",
+            "[]:9092",
+            "SSL://localhost:9092",
+            "a b:9092",
+            "localhost:-1",
         ] {
             let error = Address::parse(text).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Config, "{text}");
             let message = error.to_string();
-            assert!(message.contains(&format!("{text:?}")) && message.contains("[::1]:9092"), "{message}");
+            assert!(
+                message.contains(&format!("{text:?}")) && message.contains("[::1]:9092"),
+                "{message}"
+            );
         }
     }
 }

@@ -64,7 +64,10 @@ impl ClientConfig {
         let positive = [
             ("request.timeout.ms", self.request_timeout),
             ("default.api.timeout.ms", self.default_api_timeout),
-            ("socket.connection.setup.timeout.ms", self.socket_connection_setup_timeout),
+            (
+                "socket.connection.setup.timeout.ms",
+                self.socket_connection_setup_timeout,
+            ),
             ("connections.max.idle.ms", self.connections_max_idle),
             ("metadata.max.age.ms", self.metadata_max_age),
         ];
@@ -72,11 +75,17 @@ impl ClientConfig {
             return Err(refuse(format!("{key} is 0; it must be at least 1 ms")));
         }
         let pairs = [
-            ("reconnect.backoff", self.reconnect_backoff, self.reconnect_backoff_max),
+            (
+                "reconnect.backoff",
+                self.reconnect_backoff,
+                self.reconnect_backoff_max,
+            ),
             ("retry.backoff", self.retry_backoff, self.retry_backoff_max),
         ];
         if let Some((key, pause, max)) = pairs.into_iter().find(|(_, pause, max)| pause > max) {
-            return Err(refuse(format!("{key}.ms is {pause:?}, above {key}.max.ms, which is {max:?}")));
+            return Err(refuse(format!(
+                "{key}.ms is {pause:?}, above {key}.max.ms, which is {max:?}"
+            )));
         }
         if self.receive_message_max_bytes < MIN_RECEIVE_BYTES {
             return Err(refuse(format!(
@@ -135,7 +144,10 @@ mod tests {
         for servers in [&[] as &[&str], &[""], &[" , "]] {
             let error = with_servers(servers).validate().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Config);
-            assert!(error.to_string().contains("bootstrap.servers is empty"), "{error}");
+            assert!(
+                error.to_string().contains("bootstrap.servers is empty"),
+                "{error}"
+            );
         }
     }
 
@@ -148,8 +160,14 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Config);
             assert!(error.to_string().contains(named), "{error}");
         };
-        check(|config| config.request_timeout = Duration::ZERO, "request.timeout.ms");
-        check(|config| config.retry_backoff = Duration::from_secs(9), "retry.backoff.ms is 9s");
+        check(
+            |config| config.request_timeout = Duration::ZERO,
+            "request.timeout.ms",
+        );
+        check(
+            |config| config.retry_backoff = Duration::from_secs(9),
+            "retry.backoff.ms is 9s",
+        );
         check(|config| config.receive_message_max_bytes = 10, "10 bytes");
         check(|config| config.client_id = "x".repeat(40_000), "client.id");
     }

@@ -1,24 +1,55 @@
 //! Settings of a producer.
+//!
+//! In: fields, or properties with Kafka's dotted keys. Out: settings that were checked, or an error that names the key, the value and
+//! what is allowed.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use crate::error::{Error, ErrorKind, Result};
+
+const BATCH_SIZE: &str = "batch.size";
+const LINGER_MS: &str = "linger.ms";
+const BUFFER_MEMORY: &str = "buffer.memory";
+const MAX_BLOCK_MS: &str = "max.block.ms";
+const MAX_REQUEST_SIZE: &str = "max.request.size";
+const MAX_IN_FLIGHT: &str = "max.in.flight.requests.per.connection";
+const DELIVERY_TIMEOUT_MS: &str = "delivery.timeout.ms";
+const TRANSACTION_TIMEOUT_MS: &str = "transaction.timeout.ms";
+const ACKS: &str = "acks";
+const ENABLE_IDEMPOTENCE: &str = "enable.idempotence";
+const COMPRESSION_TYPE: &str = "compression.type";
+
+/// What Kafka allows for sizes that it sends as a signed 32-bit number.
+const SIZE: RangeInclusive<u64> = 1..=i32::MAX as u64;
+/// A budget may be larger than what one message can say.
+const MEMORY: RangeInclusive<u64> = 1..=i64::MAX as u64;
+/// Durations in milliseconds.
+const MILLIS: RangeInclusive<u64> = 0..=i32::MAX as u64;
+/// The transaction's timeout in milliseconds.
+const TIMEOUT: RangeInclusive<u64> = 1..=i32::MAX as u64;
+/// A broker recognises repeats of its last five batches.
+const IN_FLIGHT: RangeInclusive<u64> = 1..=5;
+
 /// Settings of a producer. Both kinds are idempotent with `acks=all`; there is nothing to set for that.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProducerConfig {
-    /// `batch.size`: a batch is sent when it holds this many bytes. Default 16 KiB.
+    /// `batch.size`: a batch is sent when it holds this many bytes; from 1 to 2 GiB. Default 16 KiB.
     pub batch_size: usize,
     /// `linger.ms`: how long an open batch waits for more records. Default 5 ms.
     pub linger: Duration,
     /// `buffer.memory`: bytes of unsent and unacknowledged batches; above it `send` waits. Default 32 MiB.
     pub buffer_memory: usize,
-    /// `max.block.ms`: how long `send` waits for buffer room or a topic's metadata. Default 60 s.
+    /// `max.block.ms`: how long `send` waits for buffer room or a topic's metadata, `begin` for the end of the transaction before, and
+    /// `commit` (then at least `request.timeout.ms`) for the coordinator once everything is delivered. Default 60 s.
     pub max_block: Duration,
-    /// `max.request.size`: largest record, in bytes as encoded. Default 1 MiB.
+    /// `max.request.size`: largest record, in bytes as encoded, and largest request; from 1 to 2 GiB. Default 1 MiB.
     pub max_request_size: usize,
     /// `max.in.flight.requests.per.connection`, 1 to 5. Default 5.
     pub max_in_flight: usize,
-    /// `delivery.timeout.ms`: how long a record may take from `send` to its result. Default 120 s.
+    /// `delivery.timeout.ms`: how long a record may take from `send` to its result. A request that is on the wire then is awaited, for
+    /// at most `request.timeout.ms` more. Default 120 s.
     pub delivery_timeout: Duration,
     /// `transaction.timeout.ms`: after how long the coordinator aborts an open transaction. Default 60 s. Transactional only.
     pub transaction_timeout: Duration,
@@ -36,5 +67,219 @@ impl Default for ProducerConfig {
             delivery_timeout: Duration::from_secs(120),
             transaction_timeout: Duration::from_secs(60),
         }
+    }
+}
+
+impl ProducerConfig {
+    /// Reads Java's property keys. What has no meaning for a producer is given back beside the settings, so that the caller can pass
+    /// it on or warn about it. `acks`, `enable.idempotence` and `compression.type` are accepted with the one value that is so anyway.
+    ///
+    /// ```
+    /// use sealwax::config::ProducerConfig;
+    /// let (config, unknown) = ProducerConfig::from_properties([("linger.ms", "20"), ("acks", "all"), ("x", "y")])?;
+    /// assert_eq!(config.linger.as_millis(), 20);
+    /// assert_eq!(unknown, [("x", "y")]);
+    /// # Ok::<(), sealwax::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a value is of the wrong type or out of range: the error names key, value and what is allowed. If it asks for compression
+    /// ([`ErrorKind::NotBuilt`]).
+    pub fn from_properties<'a>(
+        properties: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(Self, Vec<(&'a str, &'a str)>)> {
+        let mut config = Self::default();
+        let mut unknown = Vec::new();
+        for (key, value) in properties {
+            match key {
+                BATCH_SIZE => config.batch_size = size(key, value, &SIZE)?,
+                LINGER_MS => config.linger = millis(key, value, &MILLIS)?,
+                BUFFER_MEMORY => config.buffer_memory = size(key, value, &MEMORY)?,
+                MAX_BLOCK_MS => config.max_block = millis(key, value, &MILLIS)?,
+                MAX_REQUEST_SIZE => config.max_request_size = size(key, value, &SIZE)?,
+                MAX_IN_FLIGHT => config.max_in_flight = size(key, value, &IN_FLIGHT)?,
+                DELIVERY_TIMEOUT_MS => config.delivery_timeout = millis(key, value, &MILLIS)?,
+                TRANSACTION_TIMEOUT_MS => config.transaction_timeout = millis(key, value, &TIMEOUT)?,
+                ACKS => only(key, value, &["all", "-1"])?,
+                ENABLE_IDEMPOTENCE => only(key, value, &["true"])?,
+                COMPRESSION_TYPE => not_compressed(value)?,
+                _ => unknown.push((key, value)),
+            }
+        }
+        Ok((config, unknown))
+    }
+
+    /// Whether every setting is in range and they go together.
+    #[cfg_attr(
+        not(feature = "runtime"),
+        allow(
+            dead_code,
+            reason = "only a producer, which needs the runtime, is built from settings"
+        )
+    )]
+    pub(crate) fn validate(&self) -> Result<()> {
+        for (key, value, range) in [
+            (BATCH_SIZE, self.batch_size, &SIZE),
+            (BUFFER_MEMORY, self.buffer_memory, &MEMORY),
+            (MAX_REQUEST_SIZE, self.max_request_size, &SIZE),
+            (MAX_IN_FLIGHT, self.max_in_flight, &IN_FLIGHT),
+        ] {
+            if !u64::try_from(value).is_ok_and(|value| range.contains(&value)) {
+                return Err(invalid(key, &value.to_string(), &numbers(range)));
+            }
+        }
+        for (key, value, range) in [
+            (LINGER_MS, self.linger, &MILLIS),
+            (MAX_BLOCK_MS, self.max_block, &MILLIS),
+            (DELIVERY_TIMEOUT_MS, self.delivery_timeout, &MILLIS),
+            (TRANSACTION_TIMEOUT_MS, self.transaction_timeout, &TIMEOUT),
+        ] {
+            if !u64::try_from(value.as_millis()).is_ok_and(|value| range.contains(&value)) {
+                return Err(invalid(key, &value.as_millis().to_string(), &numbers(range)));
+            }
+        }
+        if self.delivery_timeout < self.linger {
+            let allowed = format!("at least {LINGER_MS} ({})", self.linger.as_millis());
+            let value = self.delivery_timeout.as_millis().to_string();
+            return Err(invalid(DELIVERY_TIMEOUT_MS, &value, &allowed));
+        }
+        Ok(())
+    }
+}
+
+fn number(key: &str, value: &str, range: &RangeInclusive<u64>) -> Result<u64> {
+    value
+        .trim()
+        .parse()
+        .ok()
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| invalid(key, value, &numbers(range)))
+}
+
+fn size(key: &str, value: &str, range: &RangeInclusive<u64>) -> Result<usize> {
+    usize::try_from(number(key, value, range)?).map_err(|_| invalid(key, value, &numbers(range)))
+}
+
+fn millis(key: &str, value: &str, range: &RangeInclusive<u64>) -> Result<Duration> {
+    number(key, value, range).map(Duration::from_millis)
+}
+
+fn only(key: &str, value: &str, allowed: &[&str]) -> Result<()> {
+    if allowed.contains(&value.trim()) {
+        return Ok(());
+    }
+    let allowed = format!("{}, because every producer is idempotent", allowed.join(" or "));
+    Err(invalid(key, value, &allowed))
+}
+
+fn not_compressed(value: &str) -> Result<()> {
+    match value.trim() {
+        "none" => Ok(()),
+        "gzip" | "snappy" | "lz4" | "zstd" => {
+            let message =
+                format!("{COMPRESSION_TYPE} is {value:?}; this client cannot compress yet, use none");
+            Err(Error::new(ErrorKind::NotBuilt, message))
+        }
+        _ => Err(invalid(COMPRESSION_TYPE, value, "none")),
+    }
+}
+
+fn numbers(range: &RangeInclusive<u64>) -> String {
+    format!("a whole number from {} to {}", range.start(), range.end())
+}
+
+fn invalid(key: &str, value: &str, allowed: &str) -> Error {
+    let message = format!("{key} is {value:?}; allowed is {allowed}");
+    Error::new(ErrorKind::Config, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn javas_keys_are_read_and_the_rest_is_given_back() {
+        let (config, unknown) = ProducerConfig::from_properties([
+            ("batch.size", "65536"),
+            ("linger.ms", " 7 "),
+            ("buffer.memory", "4294967296"),
+            ("max.block.ms", "1000"),
+            ("max.request.size", "2000000"),
+            ("max.in.flight.requests.per.connection", "3"),
+            ("delivery.timeout.ms", "30000"),
+            ("transaction.timeout.ms", "10000"),
+            ("acks", "-1"),
+            ("enable.idempotence", "true"),
+            ("compression.type", "none"),
+            ("transactional.id", "t"),
+        ])
+        .unwrap();
+        let expected = ProducerConfig {
+            batch_size: 65_536,
+            linger: Duration::from_millis(7),
+            buffer_memory: 4_294_967_296,
+            max_block: Duration::from_secs(1),
+            max_request_size: 2_000_000,
+            max_in_flight: 3,
+            delivery_timeout: Duration::from_secs(30),
+            transaction_timeout: Duration::from_secs(10),
+        };
+        assert_eq!(config, expected);
+        assert_eq!(unknown, [("transactional.id", "t")]);
+        config.validate().unwrap();
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_with_its_key_and_what_is_allowed() {
+        for (key, value, allowed) in [
+            ("batch.size", "16k", "from 1 to 2147483647"),
+            ("batch.size", "0", "from 1 to 2147483647"),
+            ("linger.ms", "-1", "from 0 to 2147483647"),
+            ("linger.ms", "", "from 0 to 2147483647"),
+            ("max.in.flight.requests.per.connection", "6", "from 1 to 5"),
+            ("transaction.timeout.ms", "0", "from 1 to 2147483647"),
+            ("acks", "1", "all or -1"),
+            ("enable.idempotence", "false", "true"),
+            ("compression.type", "brotli", "none"),
+        ] {
+            let error = ProducerConfig::from_properties([(key, value)]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Config, "{key}");
+            let text = error.to_string();
+            for part in [key, value, allowed] {
+                assert!(text.contains(part), "{text:?} lacks {part:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn compression_is_said_not_to_be_built() {
+        let error = ProducerConfig::from_properties([("compression.type", "lz4")]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotBuilt);
+    }
+
+    #[test]
+    fn settings_made_by_hand_are_checked_too() {
+        let wrong = [
+            ProducerConfig {
+                max_in_flight: 6,
+                ..ProducerConfig::default()
+            },
+            ProducerConfig {
+                batch_size: 0,
+                ..ProducerConfig::default()
+            },
+            ProducerConfig {
+                delivery_timeout: Duration::from_millis(1),
+                ..ProducerConfig::default()
+            },
+            ProducerConfig {
+                transaction_timeout: Duration::ZERO,
+                ..ProducerConfig::default()
+            },
+        ];
+        for config in wrong {
+            assert_eq!(config.validate().unwrap_err().kind(), ErrorKind::Config);
+        }
+        ProducerConfig::default().validate().unwrap();
     }
 }

@@ -75,7 +75,12 @@ pub(crate) fn classify(key: &CoordinatorKey, response: &FindCoordinatorResponse)
         .iter()
         .find(|entry| entry.key.as_str() == &*key.1)
     else {
-        return LookupAnswer::Later(failure(ErrorKind::Corrupt, key, None, "the answer does not speak of it"));
+        return LookupAnswer::Later(failure(
+            ErrorKind::Corrupt,
+            key,
+            None,
+            "the answer does not speak of it",
+        ));
     };
     let code = ErrorCode(entry.error_code);
     if !code.is_error() {
@@ -86,7 +91,12 @@ pub(crate) fn classify(key: &CoordinatorKey, response: &FindCoordinatorResponse)
                 port,
                 rack: None,
             }),
-            _ => LookupAnswer::Later(failure(ErrorKind::Corrupt, key, None, "the answer names no usable address")),
+            _ => LookupAnswer::Later(failure(
+                ErrorKind::Corrupt,
+                key,
+                None,
+                "the answer names no usable address",
+            )),
         };
     }
     let detail = entry.error_message.as_ref().map_or("", |text| text.as_str());
@@ -159,7 +169,10 @@ mod tests {
                 LookupAnswer::Found(_) => panic!("{code} was taken for success"),
                 LookupAnswer::Later(error) => {
                     assert!(code.is_retriable(), "{code}");
-                    assert!(error.to_string().contains("transactional id \"orders-1\""), "{error}");
+                    assert!(
+                        error.to_string().contains("transactional id \"orders-1\""),
+                        "{error}"
+                    );
                 }
                 LookupAnswer::Refused(error) => {
                     assert!(!code.is_retriable(), "{code}");
@@ -172,7 +185,10 @@ mod tests {
     #[test]
     fn an_answer_about_another_key_is_not_taken() {
         let other = (CoordinatorKind::Transaction, "other".into());
-        assert!(matches!(classify(&other, &answer(ErrorCode::NONE)), LookupAnswer::Later(_)));
+        assert!(matches!(
+            classify(&other, &answer(ErrorCode::NONE)),
+            LookupAnswer::Later(_)
+        ));
     }
 
     #[test]

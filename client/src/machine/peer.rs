@@ -73,10 +73,22 @@ mod tests {
 
     #[test]
     fn when_all_brokers_fail_the_bootstrap_address_is_asked_again() {
-        let candidates = [(A, LinkState::Failing(1)), (B, LinkState::Failing(3)), (BOOT, LinkState::Idle)];
+        let candidates = [
+            (A, LinkState::Failing(1)),
+            (B, LinkState::Failing(3)),
+            (BOOT, LinkState::Idle),
+        ];
         assert_eq!(choose(&candidates, 0), Some(BOOT));
-        let candidates = [(A, LinkState::Failing(1)), (B, LinkState::Failing(3)), (BOOT, LinkState::Failing(2))];
-        assert_eq!(choose(&candidates, 0), Some(A), "the one with the fewest failures");
+        let candidates = [
+            (A, LinkState::Failing(1)),
+            (B, LinkState::Failing(3)),
+            (BOOT, LinkState::Failing(2)),
+        ];
+        assert_eq!(
+            choose(&candidates, 0),
+            Some(A),
+            "the one with the fewest failures"
+        );
     }
 
     #[test]

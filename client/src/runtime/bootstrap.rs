@@ -18,7 +18,10 @@ use crate::runtime::cluster::{Cluster, Whom};
 const HESITATION: Duration = Duration::from_secs(1);
 
 /// Gets the first metadata.
-pub(crate) async fn first_metadata(cluster: &Cluster, addresses: &[Address]) -> Result<MetadataResponse, Error> {
+pub(crate) async fn first_metadata(
+    cluster: &Cluster,
+    addresses: &[Address],
+) -> Result<MetadataResponse, Error> {
     let mut untried = addresses.iter().enumerate();
     let mut attempts = FuturesUnordered::new();
     let mut reasons = Vec::new();
@@ -45,7 +48,10 @@ pub(crate) async fn first_metadata(cluster: &Cluster, addresses: &[Address]) -> 
 async fn ask(cluster: &Cluster, index: usize) -> Result<MetadataResponse, Error> {
     let deadline = clock::now() + cluster.config().request_timeout;
     let request = refresh::request(std::iter::empty(), false);
-    match cluster.ask(Whom::BootstrapServer(index), request.into(), deadline).await {
+    match cluster
+        .ask(Whom::BootstrapServer(index), request.into(), deadline)
+        .await
+    {
         Ok(ResponseBody::Metadata(response)) if response.brokers.is_empty() => Err(Error::new(
             ErrorKind::Unreachable,
             "it answers, but knows no brokers yet (is it still starting?)",
@@ -68,7 +74,10 @@ fn unreachable(reasons: &[(&Address, Error)]) -> Error {
     } else {
         ErrorKind::Unreachable
     };
-    let list: Vec<String> = reasons.iter().map(|(address, error)| format!("{address} ({error})")).collect();
+    let list: Vec<String> = reasons
+        .iter()
+        .map(|(address, error)| format!("{address} ({error})"))
+        .collect();
     Error::new(
         kind,
         format!("no bootstrap server could be used: {}", list.join("; ")),

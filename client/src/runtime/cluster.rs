@@ -89,7 +89,10 @@ impl Cluster {
         *cluster.metadata.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine);
         cluster.publish(snapshot);
         #[allow(clippy::disallowed_methods, reason = "the one task of the metadata")]
-        tokio::spawn(refresh::keep_current(Arc::downgrade(&cluster), Arc::clone(&cluster.wake)));
+        tokio::spawn(refresh::keep_current(
+            Arc::downgrade(&cluster),
+            Arc::clone(&cluster.wake),
+        ));
         Ok(cluster)
     }
 
@@ -295,7 +298,9 @@ fn link_settings(config: &ClientConfig) -> LinkSettings {
 
 /// Waits for an answer. A connection's task answers every request; only the end of the tokio runtime can keep it from that.
 async fn wait(answer: oneshot::Receiver<Answer>) -> Answer {
-    answer.await.unwrap_or_else(|_| Err(RequestFailure::Unanswered(closed())))
+    answer
+        .await
+        .unwrap_or_else(|_| Err(RequestFailure::Unanswered(closed())))
 }
 
 fn closed() -> Error {

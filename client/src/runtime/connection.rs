@@ -25,8 +25,8 @@ const TAKE_AT_ONCE: usize = 64;
 pub(crate) enum End {
     /// Closed while nothing was in flight, by either side: no error.
     Idle,
-    /// Nobody can submit requests any more, and nobody waits for an answer.
-    Abandoned,
+    /// It was replaced by another one, and everything in flight is answered.
+    Replaced,
     /// It broke: whatever is in flight has no answer.
     Broken(Error),
 }
@@ -50,8 +50,8 @@ pub(crate) async fn serve(
     let mut open = true;
     let mut last_use = clock::now();
     loop {
-        if !open && !wire.is_awaited() {
-            return End::Abandoned;
+        if !open && wire.is_idle() {
+            return End::Replaced;
         }
         decoder.buffer_mut().reserve(READ_ROOM);
         let due = wire.deadline().unwrap_or(last_use + idle_limit);

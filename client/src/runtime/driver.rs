@@ -120,9 +120,6 @@ async fn run<M: Machine>(shared: Arc<Shared<M>>, cluster: Arc<Cluster>, mut on_e
     let mut answers = FuturesUnordered::new();
     loop {
         let outputs = collect(&shared);
-        if outputs.drained {
-            return;
-        }
         for directive in outputs.directives {
             cluster.direct(directive);
         }
@@ -133,6 +130,9 @@ async fn run<M: Machine>(shared: Arc<Shared<M>>, cluster: Arc<Cluster>, mut on_e
         }
         outputs.events.into_iter().for_each(&mut on_event);
         shared.progress.notify_waiters();
+        if outputs.drained {
+            return;
+        }
 
         let timeout = async {
             match outputs.timeout {

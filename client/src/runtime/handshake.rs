@@ -50,7 +50,11 @@ pub(crate) async fn shake_hands(
     };
     let code = ErrorCode(answer.error_code);
     if code.is_error() {
-        return Err(Error::broker(ErrorKind::Broker, code, "the version handshake was refused"));
+        return Err(Error::broker(
+            ErrorKind::Broker,
+            code,
+            "the version handshake was refused",
+        ));
     }
     Ok(ApiVersions::from_response(&answer))
 }
@@ -71,7 +75,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Exchange<'_, R, W> {
     ) -> Result<ApiVersionsResponse, Error> {
         let encoded = request
             .encode(version, correlation, self.client_id)
-            .map_err(|error| Error::new(ErrorKind::Config, format!("the handshake cannot be written: {error}")))?;
+            .map_err(|error| {
+                Error::new(
+                    ErrorKind::Config,
+                    format!("the handshake cannot be written: {error}"),
+                )
+            })?;
         for part in &encoded.parts {
             self.writer.write_all(part).await.map_err(|error| broke(&error))?;
         }

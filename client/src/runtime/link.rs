@@ -17,8 +17,8 @@ use crate::error::{Error, ErrorKind};
 use crate::machine::peer::{LinkState, Peer};
 use crate::machine::retry::Backoff;
 use crate::runtime::clock;
-use crate::runtime::entropy;
 use crate::runtime::connection::{self, End};
+use crate::runtime::entropy;
 use crate::runtime::handshake;
 use crate::runtime::transport::Transport;
 use crate::runtime::wire::{Request, Wire};
@@ -63,7 +63,7 @@ impl LinkStatus {
     }
 }
 
-/// The task of one lane to one peer. It ends when its queue is closed and nobody waits for an answer.
+/// The task of one lane to one peer. It ends when its queue is closed (another link has replaced it) and all is answered.
 pub(crate) struct Link {
     pub(crate) peer: Peer,
     pub(crate) address: Address,
@@ -124,15 +124,16 @@ impl Link {
                 },
                 () = sleep_until(due) => self.expire(waiting),
             }
-            if !open && waiting.iter().all(|request| request.answer.is_closed()) {
-                return Err(Error::new(ErrorKind::Closed, "the client was closed"));
-            }
         }
     }
 
     /// Serves one connection to its end. Whether it was of any use: one that breaks before its first answer counts as failed.
     async fn serve(&mut self, mut ready: Ready, waiting: VecDeque<Request>) -> bool {
-        let mut wire = Wire::new(self.name(), self.settings.client_id.clone(), ready.versions.clone());
+        let mut wire = Wire::new(
+            self.name(),
+            self.settings.client_id.clone(),
+            ready.versions.clone(),
+        );
         self.observer.connected(self.peer, &ready.versions);
         self.status.set(LinkState::Up);
         let now = clock::now();
@@ -148,7 +149,7 @@ impl Link {
         drop(ready);
         self.status.set(LinkState::Idle);
         match end {
-            End::Idle | End::Abandoned => true,
+            End::Idle | End::Replaced => true,
             End::Broken(error) => {
                 tracing::debug!(peer = %wire.peer(), %error, "connection broke");
                 let healthy = wire.has_answered();
@@ -166,7 +167,9 @@ impl Link {
     fn give_up(&mut self, waiting: VecDeque<Request>, error: &Error) {
         tracing::debug!(peer = %self.name(), %error, "no connection");
         self.observer.failed(self.peer, error);
-        waiting.into_iter().for_each(|request| request.refuse(error.clone()));
+        waiting
+            .into_iter()
+            .for_each(|request| request.refuse(error.clone()));
         self.refuse_queued(error);
     }
 
@@ -226,8 +229,7 @@ async fn attempt(
     let mut decoder = FrameDecoder::new(settings.max_frame_bytes);
     let versions = {
         let (mut reader, mut writer) = transport.split();
-        let handshake =
-            handshake::shake_hands(&mut reader, &mut writer, &mut decoder, &settings.client_id);
+        let handshake = handshake::shake_hands(&mut reader, &mut writer, &mut decoder, &settings.client_id);
         tokio::time::timeout_at(until, handshake)
             .await
             .map_err(|_| silent(limit))??

@@ -16,8 +16,8 @@ use crate::machine::metadata::Broker;
 use crate::machine::retry::Backoff;
 use crate::machine::{CoordinatorKind, RequestFailure};
 use crate::runtime::clock;
-use crate::runtime::entropy;
 use crate::runtime::cluster::{Cluster, Whom};
+use crate::runtime::entropy;
 
 /// What is known of coordinators, and who is being looked for.
 #[derive(Debug, Default)]
@@ -77,7 +77,10 @@ impl Coordinators {
                 let (sender, progress) = watch::channel(Progress::Searching(None));
                 inner.searches.insert(key.clone(), sender.clone());
                 let search = search(Arc::downgrade(cluster), key.clone(), sender);
-                #[allow(clippy::disallowed_methods, reason = "a search outlives the caller that started it")]
+                #[allow(
+                    clippy::disallowed_methods,
+                    reason = "a search outlives the caller that started it"
+                )]
                 tokio::spawn(search);
                 progress
             }
@@ -136,7 +139,10 @@ impl Waiting {
         };
         Error::new(
             ErrorKind::Timeout,
-            format!("the coordinator of {} {name:?} was not found before the deadline{why}", kind.noun()),
+            format!(
+                "the coordinator of {} {name:?} was not found before the deadline{why}",
+                kind.noun()
+            ),
         )
     }
 }
@@ -149,7 +155,9 @@ async fn search(cluster: Weak<Cluster>, key: CoordinatorKey, progress: watch::Se
     let mut rng = entropy::rng();
     let mut failures: u32 = 0;
     loop {
-        let Some((answer, backoff)) = ask(&cluster, &key) else { return };
+        let Some((answer, backoff)) = ask(&cluster, &key) else {
+            return;
+        };
         let answer = tokio::select! {
             answer = answer => answer,
             () = progress.closed() => Err(RequestFailure::NotSent(closed())),
@@ -157,10 +165,14 @@ async fn search(cluster: Weak<Cluster>, key: CoordinatorKey, progress: watch::Se
         let Some(shared) = cluster.upgrade() else { return };
         match read(&key, answer) {
             LookupAnswer::Found(broker) => {
-                return shared.coordinators().conclude(&key, &progress, Progress::Found(broker));
+                return shared
+                    .coordinators()
+                    .conclude(&key, &progress, Progress::Found(broker));
             }
             LookupAnswer::Refused(error) => {
-                return shared.coordinators().conclude(&key, &progress, Progress::Refused(error));
+                return shared
+                    .coordinators()
+                    .conclude(&key, &progress, Progress::Refused(error));
             }
             LookupAnswer::Later(error) => {
                 progress.send_replace(Progress::Searching(Some(error)));
@@ -182,7 +194,10 @@ async fn search(cluster: Weak<Cluster>, key: CoordinatorKey, progress: watch::Se
 fn ask(
     cluster: &Weak<Cluster>,
     key: &CoordinatorKey,
-) -> Option<(impl Future<Output = Result<ResponseBody, RequestFailure>> + use<>, Backoff)> {
+) -> Option<(
+    impl Future<Output = Result<ResponseBody, RequestFailure>> + use<>,
+    Backoff,
+)> {
     let cluster = cluster.upgrade()?;
     let deadline = clock::now() + cluster.config().request_timeout;
     let answer = cluster.ask(Whom::Any, coordinator::request(key).into(), deadline);

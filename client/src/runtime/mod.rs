@@ -12,6 +12,7 @@ pub(crate) mod lookup;
 pub(crate) mod pool;
 pub(crate) mod refresh;
 pub(crate) mod transport;
+pub(crate) mod waiters;
 pub(crate) mod wire;
 
 #[cfg(test)]

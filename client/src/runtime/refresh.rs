@@ -43,7 +43,9 @@ fn step(
     let now = clock::now();
     let polled = cluster.with_metadata(|machine| machine.poll_request(now));
     let Some((audience, request)) = polled else {
-        return Some(Step::Wait(cluster.with_metadata(|machine| machine.poll_timeout())));
+        return Some(Step::Wait(
+            cluster.with_metadata(|machine| machine.poll_timeout()),
+        ));
     };
     let deadline = now + cluster.config().request_timeout;
     let whom = match audience {

@@ -28,7 +28,9 @@ impl Transport {
             .await
             .map_err(|error| refused(address, &error))?;
         // Requests are written as a whole, so waiting for more to fill a packet would only cost latency.
-        stream.set_nodelay(true).map_err(|error| refused(address, &error))?;
+        stream
+            .set_nodelay(true)
+            .map_err(|error| refused(address, &error))?;
         Ok(Self { stream })
     }
 
@@ -50,5 +52,8 @@ fn refused(address: &Address, error: &io::Error) -> Error {
         io::ErrorKind::ConnectionRefused => "connection refused: nothing listens there".to_owned(),
         _ => error.to_string(),
     };
-    Error::new(ErrorKind::Unreachable, format!("cannot connect to {address}: {why}"))
+    Error::new(
+        ErrorKind::Unreachable,
+        format!("cannot connect to {address}: {why}"),
+    )
 }

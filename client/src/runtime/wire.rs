@@ -94,7 +94,10 @@ impl Wire {
         }
         let api = request.body.api_key();
         if request.deadline <= now {
-            let message = format!("{api:?} to {}: its deadline passed before it could be sent", self.peer);
+            let message = format!(
+                "{api:?} to {}: its deadline passed before it could be sent",
+                self.peer
+            );
             return request.refuse(Error::new(ErrorKind::Timeout, message));
         }
         let Some(version) = self.negotiate(&request) else {
@@ -124,7 +127,10 @@ impl Wire {
 
     /// The bytes to write next, as parts.
     pub(crate) fn parts(&self) -> impl Iterator<Item = IoSlice<'_>> {
-        self.out.iter().take(PARTS_PER_WRITE).map(|part| IoSlice::new(part))
+        self.out
+            .iter()
+            .take(PARTS_PER_WRITE)
+            .map(|part| IoSlice::new(part))
     }
 
     /// Whether there is something to write.
@@ -165,7 +171,9 @@ impl Wire {
             }
             Err(error) => {
                 let error = self.corrupt(&error);
-                let _ = request.answer.send(Err(RequestFailure::Unanswered(error.clone())));
+                let _ = request
+                    .answer
+                    .send(Err(RequestFailure::Unanswered(error.clone())));
                 Err(error)
             }
         }
@@ -179,11 +187,6 @@ impl Wire {
     /// Whether no answer is awaited.
     pub(crate) fn is_idle(&self) -> bool {
         self.in_flight.is_empty()
-    }
-
-    /// Whether somebody still waits for an answer.
-    pub(crate) fn is_awaited(&self) -> bool {
-        self.in_flight.iter().any(|request| !request.answer.is_closed())
     }
 
     /// Whether the broker has answered anything.
@@ -202,7 +205,10 @@ impl Wire {
             let error = if request.deadline <= now {
                 Error::new(
                     ErrorKind::Timeout,
-                    format!("{} did not answer {:?} before its deadline", self.peer, request.api),
+                    format!(
+                        "{} did not answer {:?} before its deadline",
+                        self.peer, request.api
+                    ),
                 )
             } else {
                 reason.clone()
@@ -237,7 +243,10 @@ impl Wire {
     }
 
     fn corrupt(&self, error: &DecodeError) -> Error {
-        Error::new(ErrorKind::Corrupt, format!("{} sent a damaged answer: {error}", self.peer))
+        Error::new(
+            ErrorKind::Corrupt,
+            format!("{} sent a damaged answer: {error}", self.peer),
+        )
     }
 
     fn unexpected(&self, got: CorrelationId, oldest: Option<CorrelationId>) -> Error {

@@ -227,12 +227,13 @@ const CONNECT: &[RoomRule] = &[
     RoomRule {
         name: "herder",
         paths: &["herder"],
-        may_import: &["store", "task", "offsets", "config", "error", "api"],
+        may_import: &["store", "task", "offsets", "convert", "config", "error", "api"],
     },
     RoomRule {
         name: "store",
         paths: &["store"],
-        may_import: &["config", "error", "api"],
+        // What is stored is JSON as Java's JsonConverter writes it, byte for byte.
+        may_import: &["convert", "config", "error", "api"],
     },
     RoomRule {
         name: "conformance",

@@ -71,7 +71,11 @@ pub(crate) fn node(id: i32) -> Option<NodeId> {
     (id >= 0).then_some(NodeId(id))
 }
 
-fn merge_topic(name: &Arc<str>, old: Option<&TopicMetadata>, answer: &MetadataResponseTopic) -> TopicMetadata {
+fn merge_topic(
+    name: &Arc<str>,
+    old: Option<&TopicMetadata>,
+    answer: &MetadataResponseTopic,
+) -> TopicMetadata {
     let error_code = ErrorCode(answer.error_code);
     if error_code.is_error() {
         return match old {
@@ -188,14 +192,22 @@ mod tests {
         assert_eq!(kept.error_code, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
         assert_eq!(kept.partitions.len(), 1);
         let back = merge(&unknown, &response([topic("t", 1, &[(0, 3, 6)])]), &topics);
-        assert_eq!(epoch_of(&back), (Some(NodeId(2)), LeaderEpoch(7)), "the stale answer is still stale");
+        assert_eq!(
+            epoch_of(&back),
+            (Some(NodeId(2)), LeaderEpoch(7)),
+            "the stale answer is still stale"
+        );
     }
 
     #[test]
     fn a_hostile_partition_index_or_address_does_no_harm() {
         let topics = tracked(&["t"]);
-        let answer = response([topic("t", 1, &[(i32::MAX, 1, 0), (-1, 1, 0), (1, 1, 3)])])
-            .with_brokers(vec![broker(1), broker(2).with_port(70_000), broker(3).with_node_id(BrokerId(-1))]);
+        let answer =
+            response([topic("t", 1, &[(i32::MAX, 1, 0), (-1, 1, 0), (1, 1, 3)])]).with_brokers(vec![
+                broker(1),
+                broker(2).with_port(70_000),
+                broker(3).with_node_id(BrokerId(-1)),
+            ]);
         let cluster = merge(&ClusterMetadata::default(), &answer, &topics);
         assert_eq!(cluster.brokers.keys().collect::<Vec<_>>(), [&NodeId(1)]);
         assert_eq!(cluster.topic("t").unwrap().partitions.len(), 3);

@@ -134,7 +134,10 @@ impl MetadataMachine {
         }
         self.phase = Phase::Asking { again: Again::No };
         self.last_asked = Some(now);
-        Some((self.audience, request(self.tracked.iter().map(|name| &**name), true)))
+        Some((
+            self.audience,
+            request(self.tracked.iter().map(|name| &**name), true),
+        ))
     }
 
     /// When [`MetadataMachine::poll_request`] will have a request; `None` while one is under way.
@@ -192,7 +195,10 @@ impl MetadataMachine {
                 if topic.error_code.is_error() {
                     return !topic.error_code.is_retriable();
                 }
-                topic.partitions.iter().all(|partition| partition.leader.is_some())
+                topic
+                    .partitions
+                    .iter()
+                    .all(|partition| partition.leader.is_some())
             })
         })
     }
@@ -205,8 +211,7 @@ pub(crate) fn request<'a>(
 ) -> MetadataRequest {
     let topics = names
         .map(|name| {
-            MetadataRequestTopic::default()
-                .with_name(Some(TopicName(StrBytes::from_string(name.to_owned()))))
+            MetadataRequestTopic::default().with_name(Some(TopicName(StrBytes::from_string(name.to_owned()))))
         })
         .collect();
     MetadataRequest::default()

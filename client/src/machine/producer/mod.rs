@@ -1,1 +1,405 @@
 //! The producer's machine: accumulator and transaction put together, nothing else.
+//!
+//! In: records and the application's calls, answers, the cluster's snapshot, time. Out: requests (transactional ones first),
+//! directives, and an event per batch that has its result. `T` is a batch's completion tag, made when its first record comes.
+
+mod request;
+mod response;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sealwax_protocol::ids::NodeId;
+use sealwax_protocol::response::ResponseBody;
+use sealwax_protocol::version::FinalizedFeatures;
+
+use self::response::{Answer, Asked};
+use crate::config::ProducerConfig;
+use crate::error::{Error, ErrorKind};
+use crate::machine::accumulator::batch::Resolved;
+use crate::machine::accumulator::{self, Appended, BatchOutcome, Gate, RecordAccumulator, Refusal};
+use crate::machine::metadata::ClusterMetadata;
+use crate::machine::retry::Backoff;
+use crate::machine::transaction::{self, TransactionManager, Verdict};
+use crate::machine::{ClusterView, Directive, Machine, Outbound, RequestFailure, RequestId};
+use crate::record::Record;
+
+/// What the machine needs to know of the settings.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// The producer's own. They were checked.
+    pub(crate) config: ProducerConfig,
+    /// The transactional id, if there is one.
+    pub(crate) transactional_id: Option<Arc<str>>,
+    /// `request.timeout.ms`.
+    pub(crate) request_timeout: Duration,
+    /// The pause before a request is repeated.
+    pub(crate) backoff: Backoff,
+}
+
+/// A request on the wire.
+#[derive(Debug)]
+enum Call {
+    Transactional,
+    Produce(NodeId, Vec<Asked>),
+}
+
+/// Whether the public handle is still there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handle {
+    Held,
+    /// Gone; what is not done at this instant is given up.
+    Dropped(Instant),
+}
+
+/// A producer.
+#[derive(Debug)]
+pub(crate) struct ProducerMachine<T> {
+    settings: Settings,
+    accumulator: RecordAccumulator<T>,
+    transactions: TransactionManager,
+    calls: HashMap<RequestId, Call>,
+    /// Produce requests on the wire.
+    in_flight: HashMap<NodeId, usize>,
+    next_id: u64,
+    metadata: Arc<ClusterMetadata>,
+    features: FinalizedFeatures,
+    directives: VecDeque<Directive>,
+    /// Batches whose events were handed out.
+    told: u64,
+    handle: Handle,
+    /// The last instant that was told: what was due then is done or waits for something else.
+    now: Option<Instant>,
+}
+
+impl<T> ProducerMachine<T> {
+    /// A producer that asks for its id first.
+    pub(crate) fn new(settings: Settings, mut rng: fastrand::Rng) -> Self {
+        let config = &settings.config;
+        let accumulator = accumulator::Settings {
+            transactional: settings.transactional_id.is_some(),
+            batch_size: config.batch_size,
+            linger: config.linger,
+            buffer_memory: config.buffer_memory,
+            max_request_size: config.max_request_size,
+            delivery_timeout: config.delivery_timeout,
+            backoff: settings.backoff,
+        };
+        let transactions = transaction::Settings {
+            transactional: settings
+                .transactional_id
+                .clone()
+                .map(|id| (id, config.transaction_timeout)),
+            request_timeout: settings.request_timeout,
+            max_block: config.max_block,
+            backoff: settings.backoff,
+        };
+        Self {
+            accumulator: RecordAccumulator::new(accumulator, rng.fork()),
+            transactions: TransactionManager::new(transactions, rng),
+            settings,
+            calls: HashMap::new(),
+            in_flight: HashMap::new(),
+            next_id: 0,
+            metadata: Arc::default(),
+            features: FinalizedFeatures::default(),
+            directives: VecDeque::new(),
+            told: 0,
+            handle: Handle::Held,
+            now: None,
+        }
+    }
+
+    /// Takes a record. See [`RecordAccumulator::append`].
+    ///
+    /// # Errors
+    /// Why it was not taken; for some reasons it may be taken later.
+    pub(crate) fn append<R>(
+        &mut self,
+        now: Instant,
+        record: &Record<'_>,
+        timestamp: i64,
+        open: impl FnOnce() -> T,
+        taken: impl FnOnce(&T, u32) -> R,
+    ) -> Result<Appended<R>, Refusal> {
+        self.transactions.may_append().map_err(Refusal::Error)?;
+        if let Some(topic) = self.accumulator.want_topic(record.topic) {
+            self.directives.push_back(Directive::NeedTopic(topic));
+            self.accumulator.update(now, &self.metadata);
+        }
+        let appended = self.accumulator.append(now, record, timestamp, open, taken)?;
+        if let Some(partition) = &appended.opened {
+            self.transactions.use_partition(partition.clone());
+        }
+        Ok(appended)
+    }
+
+    /// Whether the producer id was had; `None` as long as that is open.
+    pub(crate) fn initialized(&self) -> Option<Result<(), Error>> {
+        self.transactions.initialized()
+    }
+
+    /// Makes all batches of this moment ready, and returns a number to ask [`ProducerMachine::is_flushed`] with.
+    pub(crate) const fn flush(&mut self) -> u64 {
+        self.accumulator.flush()
+    }
+
+    /// Whether every batch that was there at the flush has its result. How many events were handed out by then.
+    pub(crate) fn is_flushed(&self, ticket: u64) -> Option<u64> {
+        self.accumulator.is_flushed(ticket).then_some(self.told)
+    }
+
+    /// Begins a transaction; `None` as long as the one before is not cleared up. One whose handle was leaked is aborted.
+    pub(crate) fn begin(&mut self, now: Instant) -> Option<Result<u64, Error>> {
+        self.transactions.abandon_all();
+        self.reconcile(now);
+        let begun = self.transactions.begin(self.features)?;
+        if begun.is_ok() {
+            self.accumulator.deliver();
+        }
+        Some(begun)
+    }
+
+    /// Delivers what was taken and commits. The verdict comes later.
+    ///
+    /// # Errors
+    /// If the transaction is not open.
+    pub(crate) fn commit(&mut self, now: Instant) -> Result<(), Error> {
+        self.transactions.commit(now)?;
+        self.accumulator.flush();
+        self.reconcile(now);
+        Ok(())
+    }
+
+    /// Aborts. The verdict comes later.
+    ///
+    /// # Errors
+    /// If the transaction is not open.
+    pub(crate) fn abort(&mut self, now: Instant) -> Result<(), Error> {
+        self.transactions.abort()?;
+        self.reconcile(now);
+        Ok(())
+    }
+
+    /// The handle of this transaction is gone: aborts it if nobody has asked for its end.
+    pub(crate) fn abandon(&mut self, now: Instant, serial: u64) {
+        self.transactions.abandon(serial);
+        self.reconcile(now);
+    }
+
+    /// The verdict about a transaction, once there is one.
+    pub(crate) fn verdict(&self, serial: u64) -> Option<Verdict> {
+        self.transactions.verdict(serial)
+    }
+
+    /// Whether no transaction is open or about to end.
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.transactions.is_idle()
+    }
+
+    fn advance(&mut self, now: Instant) {
+        self.now = Some(now);
+        for failure in self.accumulator.expire(now) {
+            self.transactions.batch_failed(now, failure);
+        }
+        self.transactions.handle_timeout(now);
+        self.transactions.prepare(self.features);
+        if let Handle::Dropped(until) = self.handle
+            && until <= now
+        {
+            self.transactions.fail(&closed());
+        }
+        self.reconcile(now);
+    }
+
+    /// Carries over to the batches what the transaction's state asks for.
+    fn reconcile(&mut self, now: Instant) {
+        if let Some(reason) = self.transactions.discards()
+            && let Some(failure) = self.accumulator.discard(&reason)
+        {
+            self.transactions.batch_failed(now, failure);
+        }
+        if self.settings.transactional_id.is_none()
+            && let Some(sender) = self.transactions.sender()
+        {
+            self.accumulator.renumber(sender.producer);
+        }
+    }
+
+    fn poll_produce(&mut self, now: Instant, id: RequestId) -> Option<Outbound> {
+        let sender = self.transactions.sender()?;
+        let max_in_flight = self.settings.config.max_in_flight;
+        let gate = Gate {
+            producer: sender.producer,
+            has_room: &|node| self.in_flight.get(&node).copied().unwrap_or(0) < max_in_flight,
+            may_write: &|partition| self.transactions.may_write(partition),
+        };
+        let drained = self.accumulator.drain(now, id, &gate)?;
+        self.transactions.write_attempted();
+        let node = drained.node;
+        let (asked, outbound) = request::build(
+            now,
+            id,
+            drained,
+            &self.accumulator,
+            sender,
+            self.settings.request_timeout,
+        );
+        *self.in_flight.entry(node).or_default() += 1;
+        self.calls.insert(id, Call::Produce(node, asked));
+        Some(outbound)
+    }
+
+    fn produced(
+        &mut self,
+        now: Instant,
+        id: RequestId,
+        asked: &[Asked],
+        result: Result<ResponseBody, RequestFailure>,
+    ) {
+        let failure = match result {
+            Ok(ResponseBody::Produce(response)) => {
+                let transactional_id = self.settings.transactional_id.as_deref();
+                return self.take(now, id, response::read(asked, &response, transactional_id));
+            }
+            Ok(other) => {
+                let message = format!("a Produce request was answered with {:?}", other.api_key());
+                RequestFailure::Unanswered(Error::new(ErrorKind::Corrupt, message))
+            }
+            Err(failure) => failure,
+        };
+        let outcome = response::unanswered(&failure);
+        let answer = Answer {
+            outcomes: asked.iter().map(|asked| (asked.id, outcome.clone())).collect(),
+            is_metadata_stale: true,
+        };
+        self.take(now, id, answer);
+    }
+
+    fn take(&mut self, now: Instant, id: RequestId, answer: Answer) {
+        if answer.is_metadata_stale {
+            self.directives.push_back(Directive::RefreshMetadata);
+        }
+        for (partition, outcome) in answer.outcomes {
+            let fatal = match &outcome {
+                BatchOutcome::Fatal(error) => Some(error.clone()),
+                BatchOutcome::Written { .. }
+                | BatchOutcome::Retry(_)
+                | BatchOutcome::OutOfOrder
+                | BatchOutcome::Failed(..) => None,
+            };
+            let failure = self.accumulator.handle(now, id, partition, outcome);
+            match (fatal, failure) {
+                (Some(error), _) => self.transactions.fail(&error),
+                (None, Some(failure)) => self.transactions.batch_failed(now, failure),
+                (None, None) => {}
+            }
+        }
+    }
+}
+
+impl<T: Send + 'static> Machine for ProducerMachine<T> {
+    type Event = Resolved<T>;
+
+    fn handle_cluster(&mut self, now: Instant, view: &ClusterView) {
+        self.metadata = Arc::clone(&view.metadata);
+        self.features = view.features;
+        for lost in self.accumulator.update(now, &view.metadata) {
+            let failure = accumulator::Failure {
+                error: Error::new(ErrorKind::UnknownTopic, "a topic was deleted and created anew"),
+                stamped: Some(lost),
+            };
+            self.transactions.batch_failed(now, failure);
+        }
+    }
+
+    fn handle_response(&mut self, now: Instant, id: RequestId, result: Result<ResponseBody, RequestFailure>) {
+        match self.calls.remove(&id) {
+            None => {}
+            Some(Call::Transactional) => {
+                self.transactions
+                    .handle_response(now, result, &mut self.directives);
+            }
+            Some(Call::Produce(node, asked)) => {
+                if let Some(count) = self.in_flight.get_mut(&node) {
+                    *count = count.saturating_sub(1);
+                }
+                self.produced(now, id, &asked, result);
+            }
+        }
+        self.reconcile(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.advance(now);
+    }
+
+    fn handle_close(&mut self, now: Instant) {
+        let config = &self.settings.config;
+        let patience = match self.settings.transactional_id {
+            Some(_) => config.max_block,
+            None => config.delivery_timeout + self.settings.request_timeout,
+        };
+        self.handle = Handle::Dropped(now + patience);
+        self.transactions.abandon_all();
+        self.accumulator.flush();
+        self.reconcile(now);
+    }
+
+    fn poll_directive(&mut self) -> Option<Directive> {
+        self.directives.pop_front()
+    }
+
+    fn poll_request(&mut self, now: Instant) -> Option<Outbound> {
+        self.advance(now);
+        let id = RequestId(self.next_id);
+        let proof = self.accumulator.all_resolved();
+        let outbound = match self.transactions.poll_request(now, id, proof) {
+            Some(outbound) => {
+                self.calls.insert(id, Call::Transactional);
+                outbound
+            }
+            None => self.poll_produce(now, id)?,
+        };
+        self.next_id += 1;
+        Some(outbound)
+    }
+
+    fn poll_event(&mut self) -> Option<Self::Event> {
+        let resolved = self.accumulator.poll_resolved()?;
+        self.told += 1;
+        Some(resolved)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let now = self.now?;
+        let closing = match self.handle {
+            Handle::Held => None,
+            Handle::Dropped(until) => Some(until).filter(|until| *until > now),
+        };
+        let wakes = [
+            self.accumulator.next_wake(now),
+            self.transactions.next_wake(now),
+            closing,
+        ];
+        wakes.into_iter().flatten().min()
+    }
+
+    fn is_drained(&self) -> bool {
+        let is_over = match (self.handle, self.now) {
+            (Handle::Dropped(until), Some(now)) => until <= now,
+            (Handle::Dropped(_) | Handle::Held, _) => false,
+        };
+        is_over || (self.transactions.is_idle() && self.accumulator.all_resolved().is_some())
+    }
+}
+
+fn closed() -> Error {
+    Error::new(
+        ErrorKind::Closed,
+        "the producer was closed before this was confirmed by the broker",
+    )
+}

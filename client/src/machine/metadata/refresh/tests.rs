@@ -69,7 +69,12 @@ impl World {
     fn asked(&mut self) -> Option<Vec<String>> {
         let (_, request) = self.machine.poll_request(self.now)?;
         let topics = request.topics.unwrap();
-        Some(topics.into_iter().map(|topic| topic.name.unwrap().0.to_string()).collect())
+        Some(
+            topics
+                .into_iter()
+                .map(|topic| topic.name.unwrap().0.to_string())
+                .collect(),
+        )
     }
 
     /// Moves the clock to the machine's next wake-up and says by how much.
@@ -97,7 +102,10 @@ fn a_new_topic_is_asked_for_at_once_and_a_known_one_not_again() {
     assert_eq!(world.asked(), Some(vec!["t".to_owned()]));
     assert_eq!(world.asked(), None, "one request at a time");
     assert!(world.answer(&response([topic("t", 1, &[(0, 1, 0)])])));
-    assert_eq!(world.machine.snapshot().partition("t", 0).unwrap().leader, Some(NodeId(1)));
+    assert_eq!(
+        world.machine.snapshot().partition("t", 0).unwrap().leader,
+        Some(NodeId(1))
+    );
     world.machine.need_topic(world.now, "t".into());
     assert_eq!(world.asked(), None);
     assert_eq!(world.jump(), MAX_AGE);
@@ -134,13 +142,19 @@ fn pauses_grow_while_nothing_gets_better_and_shrink_when_it_does() {
     for doubling in 0..4 {
         world.asked().unwrap();
         assert!(!world.machine.handle_response(world.now, Err(())));
-        assert!(about(INITIAL * (1 << doubling).min(10), world.jump()), "{doubling}");
+        assert!(
+            about(INITIAL * (1 << doubling).min(10), world.jump()),
+            "{doubling}"
+        );
     }
     world.asked().unwrap();
     world.answer(&response([
         topic("t", 0, &[]).with_error_code(ErrorCode::LEADER_NOT_AVAILABLE.0)
     ]));
-    assert!(about(INITIAL, world.jump()), "something changed: the topic is being created");
+    assert!(
+        about(INITIAL, world.jump()),
+        "something changed: the topic is being created"
+    );
     world.asked().unwrap();
     world.answer(&response([topic("t", 1, &[(0, 1, 0)])]));
     assert_eq!(world.jump(), MAX_AGE);

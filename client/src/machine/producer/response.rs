@@ -1,0 +1,265 @@
+//! Produce answers: what a partition's code means for the batch that was sent to it. In: the answer, or its absence, and what was asked.
+//! Out: one outcome per batch.
+//!
+//! Most refusals can also come after the append, when the leader changes while replicas are awaited; only codes that the broker
+//! gives before it touches the log count as proof that nothing was written.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sealwax_protocol::error_code::ErrorCode;
+use sealwax_protocol::ids::TopicId;
+use sealwax_protocol::produce::{ProducePartitionResponse, ProduceResponse, ProduceTopicResponse};
+
+use crate::error::{Error, ErrorKind};
+use crate::machine::RequestFailure;
+use crate::machine::accumulator::BatchOutcome;
+use crate::machine::accumulator::batch::Fate;
+use crate::machine::accumulator::topics::PartitionId;
+
+/// A batch of a Produce request.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// Its partition.
+    pub(crate) id: PartitionId,
+    /// The topic's name when it was asked.
+    pub(crate) topic: Arc<str>,
+    /// The topic's id when it was asked.
+    pub(crate) topic_id: TopicId,
+    /// The partition's index.
+    pub(crate) index: i32,
+}
+
+/// What a partition's code means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// It is in the log.
+    Written,
+    /// It is in the log since an earlier attempt; the offset is forgotten.
+    WrittenBefore,
+    /// To be sent again.
+    Retry(Fate),
+    /// To be sent again to whoever leads by then.
+    RetryElsewhere(Fate),
+    /// An earlier sequence is missing.
+    OutOfOrder,
+    /// The log knows nothing of the producer id.
+    UnknownProducer,
+    /// The batch is larger than the topic or broker allows.
+    TooLarge,
+    /// It is given up.
+    Failed(Fate),
+    /// It is given up for lack of permission.
+    Unauthorized,
+    /// Someone else has initialised the transactional id.
+    Fenced,
+    /// The producer is beyond use.
+    Fatal,
+}
+
+/// The meaning of a partition's code.
+pub(crate) const fn classify(code: ErrorCode) -> Meaning {
+    match code {
+        ErrorCode::NONE => Meaning::Written,
+        ErrorCode::DUPLICATE_SEQUENCE_NUMBER => Meaning::WrittenBefore,
+        ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
+        | ErrorCode::LEADER_NOT_AVAILABLE
+        | ErrorCode::NOT_LEADER_OR_FOLLOWER
+        | ErrorCode::KAFKA_STORAGE_ERROR
+        | ErrorCode::REPLICA_NOT_AVAILABLE
+        | ErrorCode::BROKER_NOT_AVAILABLE
+        | ErrorCode::NETWORK_EXCEPTION => Meaning::RetryElsewhere(Fate::MaybeWritten),
+        ErrorCode::UNKNOWN_TOPIC_ID
+        | ErrorCode::INCONSISTENT_TOPIC_ID
+        | ErrorCode::FENCED_LEADER_EPOCH
+        | ErrorCode::UNKNOWN_LEADER_EPOCH => Meaning::RetryElsewhere(Fate::Unwritten),
+        ErrorCode::REQUEST_TIMED_OUT | ErrorCode::NOT_ENOUGH_REPLICAS_AFTER_APPEND => {
+            Meaning::Retry(Fate::MaybeWritten)
+        }
+        ErrorCode::NOT_ENOUGH_REPLICAS
+        | ErrorCode::CORRUPT_MESSAGE
+        | ErrorCode::CONCURRENT_TRANSACTIONS
+        | ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+        | ErrorCode::COORDINATOR_NOT_AVAILABLE
+        | ErrorCode::NOT_COORDINATOR
+        | ErrorCode::THROTTLING_QUOTA_EXCEEDED => Meaning::Retry(Fate::Unwritten),
+        ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER => Meaning::OutOfOrder,
+        ErrorCode::UNKNOWN_PRODUCER_ID => Meaning::UnknownProducer,
+        ErrorCode::MESSAGE_TOO_LARGE | ErrorCode::RECORD_LIST_TOO_LARGE => Meaning::TooLarge,
+        // A Produce that is refused by epoch says only that the transaction is over: the coordinator will say whether the
+        // producer was fenced (KIP-588).
+        ErrorCode::INVALID_PRODUCER_EPOCH
+        | ErrorCode::INVALID_TXN_STATE
+        | ErrorCode::TRANSACTION_ABORTABLE
+        | ErrorCode::INVALID_RECORD
+        | ErrorCode::INVALID_TIMESTAMP
+        | ErrorCode::INVALID_TOPIC_EXCEPTION => Meaning::Failed(Fate::Unwritten),
+        ErrorCode::TOPIC_AUTHORIZATION_FAILED => Meaning::Unauthorized,
+        ErrorCode::PRODUCER_FENCED => Meaning::Fenced,
+        ErrorCode::INVALID_PRODUCER_ID_MAPPING
+        | ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        | ErrorCode::CLUSTER_AUTHORIZATION_FAILED
+        | ErrorCode::UNSUPPORTED_FOR_MESSAGE_FORMAT
+        | ErrorCode::UNSUPPORTED_VERSION
+        | ErrorCode::INVALID_REQUIRED_ACKS => Meaning::Fatal,
+        _ => Meaning::Failed(Fate::MaybeWritten),
+    }
+}
+
+/// An answer, by the batches that were asked for.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// One outcome per batch.
+    pub(crate) outcomes: Vec<(PartitionId, BatchOutcome)>,
+    /// Whether what is known of leaders proved stale.
+    pub(crate) is_metadata_stale: bool,
+}
+
+/// Reads the answer to `asked`. A batch that it does not speak of may be in the log.
+pub(crate) fn read(asked: &[Asked], response: &ProduceResponse, transactional_id: Option<&str>) -> Answer {
+    let mut parts: HashMap<(usize, i32), &ProducePartitionResponse> = HashMap::new();
+    for topic in &response.topics {
+        let Some(index) = asked
+            .iter()
+            .find(|asked| is_same_topic(asked, topic))
+            .map(|asked| asked.id.topic)
+        else {
+            continue;
+        };
+        parts.extend(topic.partitions.iter().map(|part| ((index, part.index), part)));
+    }
+    let mut is_metadata_stale = false;
+    let outcomes = asked.iter().map(|asked| {
+        let Some(part) = parts.get(&(asked.id.topic, asked.index)) else {
+            return (asked.id, BatchOutcome::Retry(Fate::MaybeWritten));
+        };
+        let meaning = classify(part.error_code);
+        is_metadata_stale |= part.current_leader.is_some()
+            || match meaning {
+                Meaning::RetryElsewhere(_) => true,
+                Meaning::Written
+                | Meaning::WrittenBefore
+                | Meaning::Retry(_)
+                | Meaning::OutOfOrder
+                | Meaning::UnknownProducer
+                | Meaning::TooLarge
+                | Meaning::Failed(_)
+                | Meaning::Unauthorized
+                | Meaning::Fenced
+                | Meaning::Fatal => false,
+            };
+        (asked.id, outcome(asked, part, meaning, transactional_id))
+    });
+    let outcomes = outcomes.collect();
+    Answer {
+        outcomes,
+        is_metadata_stale,
+    }
+}
+
+/// What it means for every batch of a request that it has no answer.
+pub(crate) fn unanswered(failure: &RequestFailure) -> BatchOutcome {
+    match failure {
+        RequestFailure::Unanswered(_) => BatchOutcome::Retry(Fate::MaybeWritten),
+        RequestFailure::NotSent(error) => match error.kind() {
+            // The broker lacks Produce 12, say, while the cluster is being upgraded: this transaction cannot go on.
+            ErrorKind::UnsupportedVersion => BatchOutcome::Failed(error.clone(), Fate::Unwritten),
+            ErrorKind::Config
+            | ErrorKind::Unreachable
+            | ErrorKind::NotKafka
+            | ErrorKind::Timeout
+            | ErrorKind::NotBuilt
+            | ErrorKind::UnknownTopic
+            | ErrorKind::Authorization
+            | ErrorKind::RecordTooLarge
+            | ErrorKind::Fenced
+            | ErrorKind::TransactionAbortable
+            | ErrorKind::TransactionAborted
+            | ErrorKind::OutcomeUnknown
+            | ErrorKind::InvalidState
+            | ErrorKind::OffsetOutOfRange
+            | ErrorKind::Corrupt
+            | ErrorKind::Broker
+            | ErrorKind::Closed => BatchOutcome::Retry(Fate::Unwritten),
+        },
+    }
+}
+
+fn is_same_topic(asked: &Asked, topic: &ProduceTopicResponse) -> bool {
+    if topic.id.is_nil() {
+        asked.topic == topic.name
+    } else {
+        asked.topic_id == topic.id
+    }
+}
+
+fn outcome(
+    asked: &Asked,
+    part: &ProducePartitionResponse,
+    meaning: Meaning,
+    transactional_id: Option<&str>,
+) -> BatchOutcome {
+    let error = |kind, what: &str| {
+        let mut message = format!("{}-{}: {what}", asked.topic, asked.index);
+        if let Some(words) = &part.error_message {
+            message = format!("{message} ({words})");
+        }
+        if let Some(record) = part.record_errors.first() {
+            let words = record.message.as_deref().unwrap_or("no reason given");
+            message = format!("{message}; record {} of the batch: {words}", record.batch_index);
+        }
+        Error::broker(kind, part.error_code, message)
+    };
+    match meaning {
+        Meaning::Written => BatchOutcome::Written {
+            base_offset: (part.base_offset >= 0).then_some(part.base_offset),
+            log_append_time: (part.log_append_time_ms >= 0).then_some(part.log_append_time_ms),
+        },
+        Meaning::WrittenBefore => BatchOutcome::Written {
+            base_offset: None,
+            log_append_time: None,
+        },
+        Meaning::Retry(fate) | Meaning::RetryElsewhere(fate) => BatchOutcome::Retry(fate),
+        Meaning::OutOfOrder => BatchOutcome::OutOfOrder,
+        // The broker cannot say where its log begins, so that it may know more in a moment.
+        Meaning::UnknownProducer if part.log_start_offset < 0 => BatchOutcome::Retry(Fate::Unwritten),
+        Meaning::UnknownProducer => BatchOutcome::Failed(
+            error(
+                ErrorKind::Broker,
+                "the log knows nothing of this producer any more",
+            ),
+            Fate::Unwritten,
+        ),
+        Meaning::TooLarge => BatchOutcome::Failed(
+            error(
+                ErrorKind::RecordTooLarge,
+                "the batch is larger than max.message.bytes of the topic; raise it there or lower batch.size",
+            ),
+            Fate::Unwritten,
+        ),
+        Meaning::Failed(fate) => {
+            BatchOutcome::Failed(error(ErrorKind::Broker, "the batch was refused"), fate)
+        }
+        Meaning::Unauthorized => BatchOutcome::Failed(
+            error(ErrorKind::Authorization, "WRITE on the topic is not granted"),
+            Fate::Unwritten,
+        ),
+        Meaning::Fenced => {
+            let id = transactional_id.unwrap_or("(none)");
+            let what =
+                format!("another producer with transactional id {id} has taken over; this one must stop");
+            BatchOutcome::Fatal(error(ErrorKind::Fenced, &what))
+        }
+        Meaning::Fatal => BatchOutcome::Fatal(error(
+            match part.error_code {
+                ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+                | ErrorCode::CLUSTER_AUTHORIZATION_FAILED => ErrorKind::Authorization,
+                _ => ErrorKind::Broker,
+            },
+            "the producer cannot go on",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

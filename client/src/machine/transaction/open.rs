@@ -1,0 +1,173 @@
+//! What is to be known of one transaction while it is open: its protocol, which partitions belong to it, and what is left in doubt.
+//! In: sends and answers. Out: whether there is anything to end on the coordinator, and whether the epoch may be used again.
+
+use std::collections::{BTreeSet, HashSet};
+
+use sealwax_protocol::ids::{ProducerIdAndEpoch, TopicPartition};
+
+use super::end_txn::AbortBasis;
+use super::version::TransactionVersion;
+
+/// An open transaction.
+#[derive(Debug)]
+pub(crate) struct OpenTransaction {
+    serial: u64,
+    producer: ProducerIdAndEpoch,
+    registration: Registration,
+    reuse: EpochReuse,
+}
+
+/// How the coordinator learns of the partitions.
+#[derive(Debug)]
+enum Registration {
+    /// From AddPartitionsToTxn.
+    V1 {
+        pending: BTreeSet<TopicPartition>,
+        added: HashSet<TopicPartition>,
+        /// An AddPartitionsToTxn may have been carried out without anyone knowing.
+        doubt: Doubt,
+    },
+    /// From the partitions' leaders, once a write was attempted.
+    V2(Attempt),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    None,
+    Unanswered,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    None,
+    Made,
+}
+
+/// Whether the next transaction may use the same epoch (V1; under V2 each has its own).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EpochReuse {
+    Allowed,
+    /// A request or write of this transaction may still arrive, or sequences were given up.
+    Forbidden,
+}
+
+impl OpenTransaction {
+    /// A transaction that begins. `serial` tells the producer's transactions apart.
+    pub(crate) fn new(serial: u64, producer: ProducerIdAndEpoch, version: TransactionVersion) -> Self {
+        Self {
+            serial,
+            producer,
+            registration: match version {
+                TransactionVersion::V1 => Registration::V1 {
+                    pending: BTreeSet::new(),
+                    added: HashSet::new(),
+                    doubt: Doubt::None,
+                },
+                TransactionVersion::V2 => Registration::V2(Attempt::None),
+            },
+            reuse: EpochReuse::Allowed,
+        }
+    }
+
+    /// A record for this partition was taken.
+    pub(crate) fn use_partition(&mut self, partition: TopicPartition) {
+        match &mut self.registration {
+            Registration::V1 { pending, added, .. } => {
+                if !added.contains(&partition) {
+                    pending.insert(partition);
+                }
+            }
+            Registration::V2(_) => {}
+        }
+    }
+
+    /// The coordinator has these partitions.
+    pub(crate) fn partitions_added(&mut self, partitions: impl IntoIterator<Item = TopicPartition>) {
+        match &mut self.registration {
+            Registration::V1 { pending, added, .. } => {
+                for partition in partitions {
+                    pending.remove(&partition);
+                    added.insert(partition);
+                }
+            }
+            Registration::V2(_) => {}
+        }
+    }
+
+    /// An AddPartitionsToTxn has no answer, or one that leaves open whether it took effect.
+    pub(crate) const fn adding_in_doubt(&mut self) {
+        match &mut self.registration {
+            Registration::V1 { doubt, .. } => *doubt = Doubt::Unanswered,
+            Registration::V2(_) => {}
+        }
+    }
+
+    /// A Produce request was handed out.
+    pub(crate) const fn write_attempted(&mut self) {
+        match &mut self.registration {
+            Registration::V1 { .. } => {}
+            Registration::V2(attempt) => *attempt = Attempt::Made,
+        }
+    }
+
+    /// The epoch must not be used by another transaction.
+    pub(crate) const fn forbid_reuse(&mut self) {
+        self.reuse = EpochReuse::Forbidden;
+    }
+
+    /// Which of the producer's transactions.
+    pub(crate) const fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// Its producer id and epoch.
+    pub(crate) const fn producer(&self) -> ProducerIdAndEpoch {
+        self.producer
+    }
+
+    /// Its protocol.
+    pub(crate) const fn version(&self) -> TransactionVersion {
+        match self.registration {
+            Registration::V1 { .. } => TransactionVersion::V1,
+            Registration::V2(_) => TransactionVersion::V2,
+        }
+    }
+
+    /// Partitions that the coordinator has to be told of.
+    pub(crate) fn pending(&self) -> Option<&BTreeSet<TopicPartition>> {
+        match &self.registration {
+            Registration::V1 { pending, .. } if !pending.is_empty() => Some(pending),
+            Registration::V1 { .. } | Registration::V2(_) => None,
+        }
+    }
+
+    /// Whether a partition may be written to.
+    pub(crate) fn may_write(&self, partition: &TopicPartition) -> bool {
+        match &self.registration {
+            Registration::V1 { added, .. } => added.contains(partition),
+            Registration::V2(_) => true,
+        }
+    }
+
+    /// Whether the coordinator may know of the transaction, and how sure that is. `None`: there is nothing to end.
+    pub(crate) fn basis(&self) -> Option<AbortBasis> {
+        match &self.registration {
+            Registration::V1 { added, .. } if !added.is_empty() => Some(AbortBasis::Registered),
+            Registration::V1 { doubt, .. } => match doubt {
+                Doubt::None => None,
+                Doubt::Unanswered => Some(AbortBasis::Doubtful),
+            },
+            // The leader may have added the partition even if every write failed.
+            Registration::V2(Attempt::Made) => Some(AbortBasis::Registered),
+            Registration::V2(Attempt::None) => None,
+        }
+    }
+
+    /// Whether the next transaction needs another epoch than this one gives (KAFKA-17754, KAFKA-14053).
+    pub(crate) const fn needs_new_epoch(&self) -> bool {
+        match (&self.registration, self.reuse) {
+            (Registration::V1 { .. }, EpochReuse::Forbidden) => true,
+            (Registration::V1 { .. }, EpochReuse::Allowed) | (Registration::V2(_), _) => false,
+        }
+    }
+}
