@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use sealwax::admin::TopicDescription;
 use sealwax::config::ConsumerConfig;
-use sealwax::{Client, Error, ErrorKind};
+use sealwax::{Client, Error, ErrorCode, ErrorKind};
 
 use super::{Exit, Failure};
 use crate::api::{ConfigError, Settings};
@@ -171,8 +171,8 @@ pub(super) async fn describe_topic(client: &Client, topic: &str) -> Result<Topic
 
 /// A failure of the client: what was being done, why it failed, and for what can be mended on the spot, how.
 pub(super) fn failure(doing: &str, error: &Error) -> Failure {
-    let mend = match error.kind() {
-        ErrorKind::UnknownTopic => {
+    let mend = match error.code() {
+        Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => {
             "\nSee which topics there are with kafka-topics.sh --list, and create it with kafka-topics.sh --create --topic NAME"
         }
         _ => "",
