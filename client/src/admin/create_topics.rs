@@ -154,10 +154,8 @@ impl Admin {
             self.attempt(patience, Destination::Node(*node), request)
         });
         let mut told: Vec<Verdict<MetadataResponse>> = Vec::new();
-        for answer in join_all(answers).await {
-            if let Ok(body) = answer {
-                told.extend(describe_topics::response(body));
-            }
+        for body in join_all(answers).await.into_iter().flatten() {
+            told.extend(describe_topics::response(body));
         }
         let knows = |answer: &Verdict<MetadataResponse>, name: &str| match answer {
             Verdict::Done(response) => create_topics::is_ready(&describe_topics::topic(response, name)),

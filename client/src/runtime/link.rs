@@ -4,7 +4,6 @@
 //! when to try again is for the machine that sent them.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -122,7 +121,7 @@ impl Link {
                     Some(request) => waiting.push_back(request),
                     None => open = false,
                 },
-                () = sleep_until(due) => self.expire(waiting),
+                () = clock::sleep_until(due) => self.expire(waiting),
             }
         }
     }
@@ -227,7 +226,7 @@ async fn attempt(
         tokio::time::sleep_until(at.into()).await;
     }
     let limit = settings.setup_timeout;
-    let until = tokio::time::Instant::now() + limit;
+    let until = tokio::time::Instant::from_std(clock::now() + limit);
     let mut transport = tokio::time::timeout_at(until, Transport::connect(&address))
         .await
         .map_err(|_| no_connection(limit))??;
@@ -261,13 +260,4 @@ fn silent(limit: Duration) -> Error {
              (socket.connection.setup.timeout.ms); a broker that hangs does so, and so does an HTTP server that waits for more"
         ),
     )
-}
-
-fn sleep_until(at: Option<Instant>) -> impl Future<Output = ()> {
-    async move {
-        match at {
-            Some(at) => tokio::time::sleep_until(at.into()).await,
-            None => std::future::pending().await,
-        }
-    }
 }
