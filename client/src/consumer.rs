@@ -2,7 +2,6 @@
 //!
 //! In: assignments and seeks. Out: what was fetched, one partition at a time. The deciding is done by the fetch machine.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
 use sealwax_protocol::fetch::IsolationLevel;
@@ -15,9 +14,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::machine::fetch::{
     FetchMachine, FetchSettings, FetchedPartition, ResetPolicy, Start, VisibleRecords, malformed_record,
 };
-use crate::machine::retry::Backoff;
 use crate::runtime::cluster::Cluster;
 use crate::runtime::driver::DriverHandle;
+use crate::runtime::entropy;
 
 /// Where to begin to read a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,19 +79,14 @@ impl ConsumerBuilder {
         self.config.validate(client.receive_message_max_bytes)?;
         let settings = FetchSettings {
             request_timeout: client.request_timeout,
-            backoff: Backoff {
-                initial: client.retry_backoff,
-                max: client.retry_backoff_max,
-            },
+            backoff: self.cluster.retry_backoff(),
             limits: DecodeLimits {
                 max_frame_bytes: client.receive_message_max_bytes,
                 ..DecodeLimits::default()
             },
             consumer: self.config,
         };
-        // Only for the jitter of pauses: the standard library's hash keys are random enough.
-        let seed = RandomState::new().build_hasher().finish();
-        let machine = FetchMachine::new(settings, fastrand::Rng::with_seed(seed));
+        let machine = FetchMachine::new(settings, entropy::rng());
         let driver = DriverHandle::spawn(self.cluster, machine, |event| match event {});
         Ok(Consumer { driver })
     }

@@ -7,9 +7,6 @@ use bytes::BufMut;
 
 use crate::error::DecodeError;
 
-/// Bytes of the longest varlong.
-const LONGEST: usize = 10;
-
 /// Reads a zigzag `i32` (Kafka's `varint`, 1 to 5 bytes). `what` names the field in errors.
 ///
 /// # Errors
@@ -98,19 +95,12 @@ fn size(raw: u64) -> usize {
 
 #[inline]
 fn write(output: &mut impl BufMut, mut raw: u64) {
-    if raw < 0x80 {
-        output.put_u8(raw as u8);
-        return;
-    }
-    let mut bytes = [0; LONGEST];
-    let mut last = 0;
+    // Byte by byte: most numbers have one or two, for which a copy of a slice is a call too many.
     while raw >= 0x80 {
-        bytes[last] = raw as u8 | 0x80;
+        output.put_u8(raw as u8 | 0x80);
         raw >>= 7;
-        last += 1;
     }
-    bytes[last] = raw as u8;
-    output.put_slice(&bytes[..=last]);
+    output.put_u8(raw as u8);
 }
 
 #[inline]

@@ -1,9 +1,16 @@
 //! DescribeTopics: what Metadata (API key 3) tells of topics.
 
 use sealwax_protocol::ids::{LeaderEpoch, NodeId, TopicId};
+use sealwax_protocol::messages::metadata_response::MetadataResponsePartition;
+use sealwax_protocol::messages::{BrokerId, MetadataResponse};
 
 use crate::admin::Admin;
+use crate::admin::retry::Patience;
 use crate::error::Result;
+use crate::machine::Destination;
+use crate::machine::admin::items::{Items, out_of_time};
+use crate::machine::admin::{Verdict, describe_topics};
+use crate::machine::metadata::merge;
 
 /// A topic as the cluster knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +45,75 @@ impl Admin {
     /// If no answer was had in `default.api.timeout.ms`.
     ///
     /// *Cancel safety*: reads only.
-    pub async fn describe_topics(&self, _names: &[&str]) -> Result<Vec<Result<TopicDescription>>> {
-        todo!()
+    pub async fn describe_topics(&self, names: &[&str]) -> Result<Vec<Result<TopicDescription>>> {
+        let mut patience = self.patience();
+        let mut items = Items::new(names.len());
+        loop {
+            let open: Vec<(usize, &str)> = items
+                .open()
+                .into_iter()
+                .filter_map(|at| Some((at, *names.get(at)?)))
+                .collect();
+            if open.is_empty() {
+                return Ok(items.finish("describing the topic"));
+            }
+            let asked: Vec<&str> = open.iter().map(|(_, name)| *name).collect();
+            match self.describe(&patience, &asked).await? {
+                Verdict::Done(response) => {
+                    for (at, name) in open {
+                        items.settle(at, described(&response, name));
+                    }
+                }
+                Verdict::Again(reason) => items.postpone(&reason),
+                Verdict::Failed(error) => return Err(error),
+            }
+            if !items.open().is_empty() && !self.pause(&mut patience).await {
+                if items.is_untouched() {
+                    return Err(out_of_time("describing the topics", items.last_reason()));
+                }
+                return Ok(items.finish("describing the topic"));
+            }
+        }
+    }
+
+    /// One attempt to get metadata of these topics.
+    pub(super) async fn describe(
+        &self,
+        patience: &Patience,
+        names: &[&str],
+    ) -> Result<Verdict<MetadataResponse>> {
+        let request = describe_topics::request(names);
+        match self.attempt(patience, Destination::Any, request).await {
+            Ok(body) => describe_topics::response(body),
+            Err(failure) if failure.error().is_retriable() => Ok(Verdict::Again(failure.error().clone())),
+            Err(failure) => Err(failure.error().clone()),
+        }
+    }
+}
+
+fn described(response: &MetadataResponse, name: &str) -> Verdict<TopicDescription> {
+    match describe_topics::topic(response, name) {
+        Verdict::Done(topic) => {
+            let mut partitions: Vec<_> = topic.partitions.iter().map(partition).collect();
+            partitions.sort_by_key(|partition| partition.partition);
+            Verdict::Done(TopicDescription {
+                name: name.to_owned(),
+                id: topic.topic_id,
+                partitions,
+            })
+        }
+        Verdict::Again(error) => Verdict::Again(error),
+        Verdict::Failed(error) => Verdict::Failed(error),
+    }
+}
+
+fn partition(answer: &MetadataResponsePartition) -> PartitionDescription {
+    let nodes = |ids: &[BrokerId]| ids.iter().map(|id| NodeId(id.0)).collect();
+    PartitionDescription {
+        partition: answer.partition_index,
+        leader: merge::node(answer.leader_id.0),
+        leader_epoch: LeaderEpoch(answer.leader_epoch),
+        replicas: nodes(&answer.replica_nodes),
+        in_sync_replicas: nodes(&answer.isr_nodes),
     }
 }

@@ -25,13 +25,17 @@ const TAKE_AT_ONCE: usize = 64;
 pub(crate) enum End {
     /// Closed while nothing was in flight, by either side: no error.
     Idle,
-    /// Nobody can submit requests any more, and nobody waits for an answer.
-    Abandoned,
+    /// It was replaced by another one, and everything in flight is answered.
+    Replaced,
     /// It broke: whatever is in flight has no answer.
     Broken(Error),
 }
 
 /// What made the loop turn.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack for one turn; a box would cost an allocation for each request"
+)]
 enum Turn {
     Read(std::io::Result<usize>),
     Written(std::io::Result<usize>),
@@ -50,8 +54,8 @@ pub(crate) async fn serve(
     let mut open = true;
     let mut last_use = clock::now();
     loop {
-        if !open && !wire.is_awaited() {
-            return End::Abandoned;
+        if !open && wire.is_idle() {
+            return End::Replaced;
         }
         decoder.buffer_mut().reserve(READ_ROOM);
         let due = wire.deadline().unwrap_or(last_use + idle_limit);

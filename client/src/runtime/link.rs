@@ -4,7 +4,6 @@
 //! when to try again is for the machine that sent them.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -63,7 +62,7 @@ impl LinkStatus {
     }
 }
 
-/// The task of one lane to one peer. It ends when its queue is closed and nobody waits for an answer.
+/// The task of one lane to one peer. It ends when its queue is closed (another link has replaced it) and all is answered.
 pub(crate) struct Link {
     pub(crate) peer: Peer,
     pub(crate) address: Address,
@@ -122,10 +121,7 @@ impl Link {
                     Some(request) => waiting.push_back(request),
                     None => open = false,
                 },
-                () = sleep_until(due) => self.expire(waiting),
-            }
-            if !open && waiting.iter().all(|request| request.answer.is_closed()) {
-                return Err(Error::new(ErrorKind::Closed, "the client was closed"));
+                () = clock::sleep_until(due) => self.expire(waiting),
             }
         }
     }
@@ -152,7 +148,7 @@ impl Link {
         drop(ready);
         self.status.set(LinkState::Idle);
         match end {
-            End::Idle | End::Abandoned => true,
+            End::Idle | End::Replaced => true,
             End::Broken(error) => {
                 tracing::debug!(peer = %wire.peer(), %error, "connection broke");
                 let healthy = wire.has_answered();
@@ -206,12 +202,17 @@ impl Link {
         }
     }
 
+    /// A bootstrap server is named by who asks it.
     fn explain(&self, error: &Error) -> Error {
-        let hint = match self.peer {
-            Peer::Bootstrap(_) => "",
-            Peer::Broker(_) => " (the address is the one that the broker advertises: advertised.listeners)",
-        };
-        error.in_context(|message| format!("{}: {message}{hint}", self.name()))
+        match self.peer {
+            Peer::Bootstrap(_) => error.clone(),
+            Peer::Broker(_) => error.in_context(|message| {
+                format!(
+                    "{}: {message} (the address is the one that the broker advertises: advertised.listeners)",
+                    self.name()
+                )
+            }),
+        }
     }
 }
 
@@ -225,7 +226,7 @@ async fn attempt(
         tokio::time::sleep_until(at.into()).await;
     }
     let limit = settings.setup_timeout;
-    let until = tokio::time::Instant::now() + limit;
+    let until = tokio::time::Instant::from_std(clock::now() + limit);
     let mut transport = tokio::time::timeout_at(until, Transport::connect(&address))
         .await
         .map_err(|_| no_connection(limit))??;
@@ -256,16 +257,7 @@ fn silent(limit: Duration) -> Error {
         ErrorKind::Unreachable,
         format!(
             "it accepts connections but does not answer Kafka's ApiVersions within {limit:?} \
-             (socket.connection.setup.timeout.ms); a broker that hangs does so, and so does a port that is not Kafka's"
+             (socket.connection.setup.timeout.ms); a broker that hangs does so, and so does an HTTP server that waits for more"
         ),
     )
-}
-
-fn sleep_until(at: Option<Instant>) -> impl Future<Output = ()> {
-    async move {
-        match at {
-            Some(at) => tokio::time::sleep_until(at.into()).await,
-            None => std::future::pending().await,
-        }
-    }
 }

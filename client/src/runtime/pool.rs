@@ -1,10 +1,11 @@
-//! The connections of a client, by peer and lane; each is opened on its first request.
+//! The connections of a client, by peer and lane; each is opened on its first request, and all end with the pool.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 
 use crate::config::Address;
 use crate::machine::Lane;
@@ -23,6 +24,7 @@ struct Entry {
     address: Address,
     queue: mpsc::UnboundedSender<Request>,
     status: Arc<LinkStatus>,
+    task: AbortHandle,
 }
 
 impl Pool {
@@ -76,16 +78,25 @@ impl Pool {
             queue,
         };
         #[allow(clippy::disallowed_methods, reason = "a connection is a task of its own")]
-        tokio::spawn(link.run());
+        let task = tokio::spawn(link.run()).abort_handle();
         Entry {
             address,
             queue: sender,
             status,
+            task,
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<(Peer, Lane), Entry>> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Pool {
+    /// Whoever needs an answer holds the client, so nobody waits for one here any more. A connection that was replaced before
+    /// is not among these: it ends with its last answer.
+    fn drop(&mut self) {
+        self.lock().values().for_each(|entry| entry.task.abort());
     }
 }
 

@@ -189,11 +189,6 @@ impl Wire {
         self.in_flight.is_empty()
     }
 
-    /// Whether somebody still waits for an answer.
-    pub(crate) fn is_awaited(&self) -> bool {
-        self.in_flight.iter().any(|request| !request.answer.is_closed())
-    }
-
     /// Whether the broker has answered anything.
     pub(crate) fn has_answered(&self) -> bool {
         self.answered > 0

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{ConnectError, RecordBoundary, Settings, SourceOffset, SourcePartition, SourceRecord};
 
-/// The committed offsets as they were when the task started.
+/// The committed offsets: those found at the start, and those that the task committed since.
 pub trait OffsetReader: Send + Sync {
     /// The committed offset of a source partition, or none if it was never committed.
     fn offset(&self, partition: &SourcePartition) -> Option<SourceOffset>;

@@ -4,6 +4,7 @@
 //! offsets topic) but does not count for equality. One entry, the usual case, is held without an allocation.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -158,6 +159,26 @@ impl Hash for FlatMap {
             sum.wrapping_add(hasher.finish())
         });
         sum.hash(state);
+    }
+}
+
+/// As Java prints a map: `{filename=in.txt}`. For logs and errors.
+impl fmt::Display for FlatMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (place, (key, value)) in self.iter().enumerate() {
+            let comma = if place > 0 { ", " } else { "" };
+            write!(f, "{comma}{key}=")?;
+            match value {
+                FlatValue::Null => f.write_str("null")?,
+                FlatValue::Bool(value) => write!(f, "{value}")?,
+                FlatValue::Int(value) => write!(f, "{value}")?,
+                FlatValue::Float(value) => write!(f, "{value}")?,
+                FlatValue::String(value) => write!(f, "{value}")?,
+                FlatValue::Bytes(value) => write!(f, "{} bytes", value.len())?,
+            }
+        }
+        f.write_str("}")
     }
 }
 

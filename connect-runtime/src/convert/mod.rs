@@ -8,9 +8,11 @@ mod number;
 mod string;
 mod text_form;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
-use crate::api::{ConfigError, SchemaAndValue, Settings};
+use crate::api::{ConfigError, Header, SchemaAndValue, Settings, SourceRecord};
 
 pub use base64::encode as base64;
 pub use json::{JsonConverter, write_string as write_json_string};
@@ -64,6 +66,30 @@ impl ConverterUse {
             Self::Value => "value.converter",
             Self::Header => "header.converter",
         }
+    }
+}
+
+/// The three converters of a task.
+pub struct Converters {
+    /// For keys.
+    pub key: Box<dyn Converter>,
+    /// For values.
+    pub value: Box<dyn Converter>,
+    /// For headers.
+    pub header: Box<dyn Converter>,
+}
+
+/// A header as it goes to Kafka.
+pub type HeaderBytes = (Arc<str>, Option<Bytes>);
+
+impl Converters {
+    /// The headers of a record, in order. No allocation if there are none.
+    ///
+    /// # Errors
+    /// A value that cannot be converted.
+    pub fn headers(&mut self, record: &SourceRecord) -> Result<Vec<HeaderBytes>, ConvertError> {
+        let one = |header: &Header| Ok((header.key.clone(), self.header.serialize(&header.value)?));
+        record.headers.iter().map(one).collect()
     }
 }
 

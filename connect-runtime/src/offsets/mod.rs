@@ -78,7 +78,7 @@ impl CommittingOffsets {
     /// Marks them committed, which takes the proof that the broker confirmed the commit.
     pub fn committed(self, _proof: Committed) -> CommittedOffsets {
         CommittedOffsets {
-            partitions: self.entries.len(),
+            entries: self.entries,
         }
     }
 }
@@ -87,13 +87,13 @@ impl CommittingOffsets {
 #[derive(Debug)]
 #[must_use]
 pub struct CommittedOffsets {
-    partitions: usize,
+    entries: Vec<(SourcePartition, SourceOffset)>,
 }
 
 impl CommittedOffsets {
-    /// How many source partitions moved on.
-    pub fn partitions(&self) -> usize {
-        self.partitions
+    /// The partitions that moved on, with their offsets.
+    pub fn iter(&self) -> impl Iterator<Item = (&SourcePartition, &SourceOffset)> {
+        self.entries.iter().map(|(partition, offset)| (partition, offset))
     }
 }
 

@@ -53,13 +53,10 @@ impl OffsetTable {
         let Json::Array(parts) = parsed else {
             return Err(MalformedOffset("its key is not a list"));
         };
-        let (connector, partition) = match parts.as_slice() {
-            [Json::String(connector), partition] => (connector, partition),
-            _ => {
-                return Err(MalformedOffset(
-                    "its key is not a list of connector and partition",
-                ));
-            }
+        let [Json::String(connector), partition] = parts.as_slice() else {
+            return Err(MalformedOffset(
+                "its key is not a list of connector and partition",
+            ));
         };
         if *connector != self.connector {
             return Ok(());
@@ -169,6 +166,16 @@ impl SharedOffsets {
             .unwrap_or_else(PoisonError::into_inner)
             .key(partition)?;
         Ok((key, value_of(offset)?))
+    }
+}
+
+impl SharedOffsets {
+    /// Notes that an offset is committed, for a source that asks later.
+    pub fn committed(&self, partition: &SourcePartition, offset: &SourceOffset) {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = table.entries.get_mut(&canonical(partition)) {
+            entry.offset = Some(offset.clone());
+        }
     }
 }
 

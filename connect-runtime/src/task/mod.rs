@@ -1,5 +1,61 @@
 //! Running a task: when transactions end (`boundary`), what state it is in (`state`), the exactly-once loop
-//! (`exactly_once`), and the supervisor that starts it again after passing faults (`runner`).
+//! (`exactly_once`, with `polled` and `fault`), and the supervisor that starts it again after passing faults (`runner`).
 
-pub mod boundary;
-pub mod state;
+mod backoff;
+mod boundary;
+mod exactly_once;
+mod fault;
+mod ownership;
+mod polled;
+mod runner;
+mod state;
+mod stop;
+
+use std::fmt;
+
+use sealwax::config::{ConsumerConfig, ProducerConfig};
+
+use crate::api::Settings;
+use crate::config::BoundaryKind;
+use crate::store::CompactedTopic;
+
+pub use boundary::{Decision, Event, TransactionBoundary};
+pub use fault::{Fault, FaultKind};
+pub use ownership::{AlwaysOwner, Ownership};
+pub use runner::TaskRunner;
+pub use state::{TaskEvent, TaskState};
+pub use stop::{Stop, StopSwitch};
+
+/// A task of a connector.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TaskId {
+    /// The connector's name.
+    pub connector: String,
+    /// The task's number, from 0.
+    pub task: usize,
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.connector, self.task)
+    }
+}
+
+/// How a task is to be run.
+#[derive(Debug, Clone)]
+pub struct TaskSetup {
+    /// The task.
+    pub id: TaskId,
+    /// The transactional id of its producer.
+    pub transactional_id: String,
+    /// Where its offsets are kept.
+    pub offsets_topic: CompactedTopic,
+    /// The configuration that the connector made for the task.
+    pub settings: Settings,
+    /// What ends a transaction.
+    pub boundary: BoundaryKind,
+    /// Settings of its producer.
+    pub producer: ProducerConfig,
+    /// Settings of the consumer that reads its offsets.
+    pub consumer: ConsumerConfig,
+}

@@ -1,7 +1,7 @@
 //! The 61-byte header of a record batch: its fields, its attributes, and the checks that need no records.
 //!
-//! Reading goes in this order: [`frame`] says where a batch ends, [`BatchHeader::verify_checksum`] that its bytes are as they
-//! were written, [`BatchHeader::check`] that its fields fit each other.
+//! Reading goes in this order: `frame` says where a batch ends, `BatchHeader::verify_checksum` that its bytes are as they
+//! were written, `BatchHeader::check` that its fields fit each other.
 
 use bytes::{Buf, BufMut};
 

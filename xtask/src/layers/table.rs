@@ -232,7 +232,8 @@ const CONNECT: &[RoomRule] = &[
     RoomRule {
         name: "store",
         paths: &["store"],
-        may_import: &["config", "error", "api"],
+        // What is stored is JSON as Java's JsonConverter writes it, byte for byte.
+        may_import: &["convert", "config", "error", "api"],
     },
     RoomRule {
         name: "conformance",

@@ -66,11 +66,13 @@ fn broken_topic(name: &str, code: ErrorCode) -> TopicMetadata {
     }
 }
 
-/// The machine, its clock, and what is known of topic names by id.
+/// Partition, offsets of the records, next offset.
+type Taken = (TopicPartition, Vec<i64>, i64);
+
+/// The machine and its clock.
 struct Bench {
     machine: FetchMachine,
     now: Instant,
-    ids: HashMap<TopicId, Arc<str>>,
 }
 
 impl Bench {
@@ -88,7 +90,6 @@ impl Bench {
         Self {
             machine: FetchMachine::new(settings, fastrand::Rng::with_seed(1)),
             now: Instant::now(),
-            ids: HashMap::new(),
         }
     }
 
@@ -108,8 +109,6 @@ impl Bench {
             .into_iter()
             .map(|topic| (Arc::clone(&topic.name), topic))
             .collect();
-        self.ids
-            .extend(topics.values().map(|topic| (topic.id, Arc::clone(&topic.name))));
         let view = ClusterView {
             metadata: Arc::new(ClusterMetadata {
                 topics,
@@ -211,8 +210,8 @@ impl Bench {
         self.respond(outbound.id, ResponseBody::ListOffsets(response));
     }
 
-    /// Takes what is ready: partition, offsets of the records, next offset.
-    fn take(&mut self) -> Option<Result<(TopicPartition, Vec<i64>, i64), Error>> {
+    /// Takes what is ready.
+    fn take(&mut self) -> Option<Result<Taken, Error>> {
         let taken = self.machine.take(self.now)?;
         Some(taken.map(|fetched| {
             let offsets = fetched.records().map(|record| record.unwrap().offset).collect();
@@ -220,7 +219,7 @@ impl Bench {
         }))
     }
 
-    fn taken(&mut self) -> (TopicPartition, Vec<i64>, i64) {
+    fn taken(&mut self) -> Taken {
         self.take().expect("something to take").unwrap()
     }
 

@@ -251,10 +251,25 @@ fn a_topic_that_becomes_known_in_time_is_read() {
     bench.cluster([topic("a", 1, 0, &[1])]);
     bench.pass(PAUSE);
     assert_eq!(bench.requests().len(), 1);
-    // Had the clock gone on from the first time, this would be too long.
-    bench.cluster([unknown()]);
-    bench.pass(Duration::from_secs(8));
-    assert!(bench.take().is_none());
+}
+
+#[test]
+fn the_time_that_a_topic_is_unknown_counts_anew_after_other_news() {
+    for news in [
+        vec![topic("a", 1, 0, &[1])],
+        vec![topic("a", 1, 0, &[-1])],
+        vec![],
+    ] {
+        let unknown = || broken_topic("a", ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+        let mut bench = Bench::assigned([unknown()], [("a", 0, Start::At(0))]);
+        bench.pass(Duration::from_secs(8));
+        bench.cluster(news);
+        bench.cluster([unknown()]);
+        bench.pass(Duration::from_secs(8));
+        assert!(bench.take().is_none());
+        bench.pass(Duration::from_secs(4));
+        assert_eq!(bench.error().kind(), ErrorKind::UnknownTopic);
+    }
 }
 
 #[test]

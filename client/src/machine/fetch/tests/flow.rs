@@ -143,6 +143,10 @@ fn a_seek_drops_what_was_fetched() {
     let outbound = bench.request();
     bench.answer(&outbound, |_, _| data(0, 3, 9));
     assert!(bench.machine.seek(bench.now, &tp("a", 0), Start::At(1)));
+    assert!(
+        bench.machine.ready.is_empty(),
+        "who seeks for ever must not fill the memory"
+    );
     assert!(bench.take().is_none());
     let outbound = bench.request();
     bench.answer(&outbound, |_, _| data(0, 3, 9));
@@ -252,4 +256,34 @@ fn a_closed_machine_asks_for_nothing_and_is_drained() {
     assert!(bench.machine.is_drained());
     bench.answer(&outbound, |_, _| data(0, 1, 1));
     assert!(bench.requests().is_empty());
+}
+
+#[test]
+fn an_answer_is_stale_also_while_another_request_is_awaited() {
+    let mut bench = Bench::assigned([topic("a", 1, 0, &[1])], [("a", 0, Start::At(0))]);
+    let stale = bench.request();
+    assert!(bench.machine.seek(bench.now, &tp("a", 0), Start::At(1)));
+    bench.cluster([topic("a", 1, 1, &[2])]);
+    let outbound = bench.request();
+    assert_eq!(outbound.to, Destination::Node(NodeId(2)));
+    bench.answer(&stale, |_, _| data(0, 3, 3));
+    assert!(bench.take().is_none());
+    bench.answer(&outbound, |_, _| data(0, 3, 3));
+    assert_eq!(bench.taken().1, [1, 2]);
+}
+
+#[test]
+fn the_machine_wants_to_be_woken_at_the_earliest_of_its_pauses() {
+    let parts = [0, 1].map(|partition| ("a", partition, Start::At(0)));
+    let mut bench = Bench::assigned([topic("a", 1, 0, &[1, 2])], parts);
+    let requests = bench.requests();
+    let part = FetchTopicResponse {
+        name: "".into(),
+        id: topic_id(1),
+        partitions: vec![empty(0)],
+    };
+    bench.respond(requests[0].id, fetch_response(60_000, vec![part]));
+    bench.fail(requests[1].id, ErrorKind::Unreachable);
+    bench.pass(PAUSE);
+    assert_eq!(names(&bench.request()), [1]);
 }
