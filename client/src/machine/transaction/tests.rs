@@ -159,7 +159,8 @@ fn an_answer_that_leaves_a_commit_open_is_remembered() {
 
 #[test]
 fn the_epoch_after_a_transaction() {
-    let ended = |open: OpenTransaction, next| State::CommittingTransaction(open, Commit::Delivering).ended(next);
+    let ended =
+        |open: OpenTransaction, next| State::CommittingTransaction(open, Commit::Delivering).ended(next);
     let spoiled = |version| {
         let mut open = open(version);
         open.forbid_reuse();
