@@ -63,6 +63,7 @@ impl Machine for Parrot {
 
     fn handle_close(&mut self, _now: Instant) {
         self.closed = true;
+        self.hear("closed".to_owned());
     }
 
     fn poll_directive(&mut self) -> Option<Directive> {
@@ -158,4 +159,20 @@ async fn a_dropped_handle_lets_the_machine_finish_and_then_everything_ends() {
     conversation.answer(&header, peer.metadata(1)).await;
     conversation.closed().await;
     assert_eq!(weak.strong_count(), 0);
+}
+
+#[tokio::test]
+async fn the_last_event_of_a_closed_machine_is_handed_out_before_the_driver_ends() {
+    let peer = Peer::listen().await;
+    let (cluster, _bootstrap) = connected(&peer).await;
+    let (sink, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let handle = DriverHandle::spawn(cluster, Parrot::default(), move |event| {
+        sink.send(event).unwrap();
+    });
+    drop(handle);
+    let mut heard = Vec::new();
+    while let Some(event) = events.recv().await {
+        heard.push(event);
+    }
+    assert!(heard.iter().any(|event| event == "closed"), "{heard:?}");
 }
