@@ -27,13 +27,11 @@ impl Client {
     }
 
     /// A producer without transactions: idempotent, `acks=all`.
-    #[must_use]
     pub fn producer(&self) -> ProducerBuilder {
         ProducerBuilder::new(Arc::clone(&self.cluster))
     }
 
     /// A transactional producer. Building it fences every older one with the same id.
-    #[must_use]
     pub fn transactional_producer(
         &self,
         transactional_id: impl Into<Arc<str>>,
@@ -42,7 +40,6 @@ impl Client {
     }
 
     /// A consumer whose partitions are assigned by hand.
-    #[must_use]
     pub fn consumer(&self) -> ConsumerBuilder {
         ConsumerBuilder::new(Arc::clone(&self.cluster))
     }

@@ -109,6 +109,14 @@ fn attack(version: Version, settings: &[&str], seed: u64) -> Result<()> {
     if let Some(difference) = numbers::difference(&committed, LINES) {
         anyhow::bail!("seed {seed}: {difference}");
     }
+    let offsets = readers::java_with_keys(&cluster, &source.offsets_topic(), Isolation::ReadCommitted)?;
+    let length = std::fs::metadata(&source.input)?.len();
+    let wanted = format!(
+        "[\"{}\",{{\"filename\":\"{}\"}}]\t{{\"position\":{length}}}",
+        source.name,
+        source.input.display()
+    );
+    ensure!(offsets.last() == Some(&wanted), "seed {seed}: the last offset is {:?}, not {wanted}", offsets.last());
     let all = readers::java(&cluster, &source.topic, Isolation::ReadUncommitted)?;
     ensure!(
         numbers::duplicates(&all) > 0,
@@ -117,22 +125,15 @@ fn attack(version: Version, settings: &[&str], seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// Offsets topic and data agree: as many lines are committed as the offset says, now, with no worker alive.
+/// Offsets topic and data agree: as many bytes of lines are committed as the offset says, now, with no worker alive.
 fn agree(cluster: &Cluster, source: &FileSource) -> Result<()> {
-    let committed = readers::java(cluster, &source.topic, Isolation::ReadCommitted)?;
-    let offsets = readers::java_with_keys(cluster, &source.offsets_topic(), Isolation::ReadCommitted)?;
-    let position: u64 = match offsets.last() {
-        None => 0,
-        Some(last) => last
-            .split_once("{\"position\":")
-            .and_then(|(_, rest)| rest.trim_end_matches('}').parse().ok())
-            .with_context(|| format!("{last:?} is no offset"))?,
-    };
-    let bytes: usize = committed.iter().map(|line| line.len() + 1).sum();
+    let lines = progress::committed(&cluster.bootstrap(), &source.topic)?;
+    let position = progress::committed_position(&cluster.bootstrap(), source)?;
+    let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
     ensure!(
         bytes as u64 == position,
         "{} lines of {bytes} bytes are committed, but the offset says {position}",
-        committed.len()
+        lines.len()
     );
     Ok(())
 }

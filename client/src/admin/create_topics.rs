@@ -1,6 +1,10 @@
 //! CreateTopics (API key 19).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use sealwax_protocol::messages::MetadataResponse;
 
 use crate::admin::Admin;
 use crate::admin::retry::Patience;
@@ -66,8 +70,8 @@ impl NewTopic {
 }
 
 impl Admin {
-    /// Creates topics; one result each, in order. `TOPIC_ALREADY_EXISTS` is in [`crate::Error::code`]. Returns when the
-    /// created topics have leaders.
+    /// Creates topics; one result each, in order. `TOPIC_ALREADY_EXISTS` is in [`crate::Error::code`]. Returns when every
+    /// broker that can be reached knows the created topics with their leaders.
     ///
     /// # Errors
     /// If no answer was had in `default.api.timeout.ms`.
@@ -127,12 +131,8 @@ impl Admin {
             .map(|(topic, _)| &*topic.name)
             .collect();
         while !waiting.is_empty() {
-            let request = describe_topics::request(&waiting);
-            if let Ok(body) = self.attempt(patience, Destination::Any, request).await
-                && let Ok(Verdict::Done(response)) = describe_topics::response(body)
-            {
-                waiting.retain(|name| !create_topics::is_ready(&describe_topics::topic(&response, name)));
-            }
+            let heard = self.heard_of(&waiting, patience).await;
+            waiting.retain(|name| !heard.contains(name));
             if !waiting.is_empty() && !self.pause(patience).await {
                 break;
             }
@@ -143,6 +143,29 @@ impl Admin {
             }
         }
         results
+    }
+
+    /// Those topics that every broker knows with leaders: each learns of them by itself, and the next call may go to any.
+    /// A broker that cannot be reached does not count.
+    async fn heard_of<'a>(&self, names: &[&'a str], patience: &Patience) -> Vec<&'a str> {
+        let metadata = Arc::clone(&self.cluster.view().borrow().metadata);
+        let answers = metadata.brokers.keys().map(|node| {
+            let request = describe_topics::request(names);
+            self.attempt(patience, Destination::Node(*node), request)
+        });
+        let mut told: Vec<Verdict<MetadataResponse>> = Vec::new();
+        for body in join_all(answers).await.into_iter().flatten() {
+            told.extend(describe_topics::response(body));
+        }
+        let knows = |answer: &Verdict<MetadataResponse>, name: &str| match answer {
+            Verdict::Done(response) => create_topics::is_ready(&describe_topics::topic(response, name)),
+            Verdict::Again(_) | Verdict::Failed(_) => false,
+        };
+        names
+            .iter()
+            .copied()
+            .filter(|name| !told.is_empty() && told.iter().all(|answer| knows(answer, name)))
+            .collect()
     }
 }
 

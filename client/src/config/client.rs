@@ -5,6 +5,12 @@ use std::time::Duration;
 use crate::config::Address;
 use crate::error::{Error, ErrorKind};
 
+/// The shortest time limit that makes sense.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// The longest time that any setting takes, which is the largest that Java's client takes.
+const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
+
 /// The smallest frame limit that makes sense: Kafka's own default for one batch.
 const MIN_RECEIVE_BYTES: usize = 1024 * 1024;
 
@@ -61,18 +67,31 @@ impl Default for ClientConfig {
 impl ClientConfig {
     /// The bootstrap addresses, if these and all other settings make sense.
     pub(crate) fn validate(&self) -> Result<Vec<Address>, Error> {
-        let positive = [
-            ("request.timeout.ms", self.request_timeout),
-            ("default.api.timeout.ms", self.default_api_timeout),
+        let durations = [
+            ("request.timeout.ms", self.request_timeout, SHORTEST),
+            ("default.api.timeout.ms", self.default_api_timeout, SHORTEST),
             (
                 "socket.connection.setup.timeout.ms",
                 self.socket_connection_setup_timeout,
+                SHORTEST,
             ),
-            ("connections.max.idle.ms", self.connections_max_idle),
-            ("metadata.max.age.ms", self.metadata_max_age),
+            ("connections.max.idle.ms", self.connections_max_idle, SHORTEST),
+            ("metadata.max.age.ms", self.metadata_max_age, SHORTEST),
+            ("reconnect.backoff.ms", self.reconnect_backoff, Duration::ZERO),
+            (
+                "reconnect.backoff.max.ms",
+                self.reconnect_backoff_max,
+                Duration::ZERO,
+            ),
+            ("retry.backoff.ms", self.retry_backoff, Duration::ZERO),
+            ("retry.backoff.max.ms", self.retry_backoff_max, Duration::ZERO),
         ];
-        if let Some((key, _)) = positive.into_iter().find(|(_, value)| value.is_zero()) {
-            return Err(refuse(format!("{key} is 0; it must be at least 1 ms")));
+        for (key, value, min) in durations {
+            if value < min || value > LONGEST {
+                return Err(refuse(format!(
+                    "{key} is {value:?}; allowed is {min:?} to {LONGEST:?}"
+                )));
+            }
         }
         let pairs = [
             (
@@ -99,7 +118,8 @@ impl ClientConfig {
         self.addresses()
     }
 
-    fn addresses(&self) -> Result<Vec<Address>, Error> {
+    /// The bootstrap addresses.
+    pub(super) fn addresses(&self) -> Result<Vec<Address>, Error> {
         let addresses = self
             .bootstrap_servers
             .iter()
@@ -163,6 +183,10 @@ mod tests {
         check(
             |config| config.request_timeout = Duration::ZERO,
             "request.timeout.ms",
+        );
+        check(
+            |config| config.metadata_max_age = Duration::MAX,
+            "metadata.max.age.ms",
         );
         check(
             |config| config.retry_backoff = Duration::from_secs(9),

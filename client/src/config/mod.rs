@@ -2,6 +2,7 @@
 
 mod address;
 mod client;
+mod client_properties;
 mod consumer;
 mod producer;
 

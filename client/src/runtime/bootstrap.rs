@@ -76,7 +76,7 @@ fn unreachable(reasons: &[(&Address, Error)]) -> Error {
     };
     let list: Vec<String> = reasons
         .iter()
-        .map(|(address, error)| format!("{address} ({error})"))
+        .map(|(address, error)| format!("{address}: {error}"))
         .collect();
     Error::new(
         kind,

@@ -11,6 +11,14 @@ pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
+/// Resolves at that instant; never without one.
+pub(crate) async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Now, in milliseconds since 1970, for record timestamps.
 #[allow(
     clippy::disallowed_methods,

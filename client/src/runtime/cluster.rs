@@ -57,7 +57,7 @@ pub(crate) enum Whom {
 enum Submitted {
     Enqueued(oneshot::Receiver<Answer>),
     Refused(Error),
-    Searching(Waiting, Outbound, Weak<Cluster>),
+    Searching(Box<(Waiting, Outbound, Weak<Cluster>)>),
 }
 
 impl Cluster {
@@ -139,7 +139,8 @@ impl Cluster {
             match submitted {
                 Submitted::Enqueued(answer) => wait(answer).await,
                 Submitted::Refused(error) => Err(RequestFailure::NotSent(error)),
-                Submitted::Searching(waiting, outbound, cluster) => {
+                Submitted::Searching(search) => {
+                    let (waiting, outbound, cluster) = *search;
                     let found = waiting.outcome(outbound.deadline).await;
                     let broker = found.map_err(RequestFailure::NotSent)?;
                     let enqueued = match cluster.upgrade() {
@@ -213,7 +214,7 @@ impl Cluster {
                     Some(broker) => Some(Peer::Broker(broker.id)),
                     None => {
                         let waiting = self.coordinators.search(self, key);
-                        return Submitted::Searching(waiting, outbound, Arc::downgrade(self));
+                        return Submitted::Searching(Box::new((waiting, outbound, Arc::downgrade(self))));
                     }
                 }
             }

@@ -32,6 +32,10 @@ pub(crate) enum End {
 }
 
 /// What made the loop turn.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack for one turn; a box would cost an allocation for each request"
+)]
 enum Turn {
     Read(std::io::Result<usize>),
     Written(std::io::Result<usize>),

@@ -134,12 +134,7 @@ async fn run<M: Machine>(shared: Arc<Shared<M>>, cluster: Arc<Cluster>, mut on_e
             return;
         }
 
-        let timeout = async {
-            match outputs.timeout {
-                Some(at) => tokio::time::sleep_until(at.into()).await,
-                None => std::future::pending().await,
-            }
-        };
+        let timeout = clock::sleep_until(outputs.timeout);
         // Cluster news come first, so that an answer is always read with the newest knowledge (the features that decide
         // between TV1 and TV2 arrive with the connection that carries the answer).
         let wake = tokio::select! {

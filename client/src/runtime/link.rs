@@ -4,7 +4,6 @@
 //! when to try again is for the machine that sent them.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -122,7 +121,7 @@ impl Link {
                     Some(request) => waiting.push_back(request),
                     None => open = false,
                 },
-                () = sleep_until(due) => self.expire(waiting),
+                () = clock::sleep_until(due) => self.expire(waiting),
             }
         }
     }
@@ -203,12 +202,17 @@ impl Link {
         }
     }
 
+    /// A bootstrap server is named by who asks it.
     fn explain(&self, error: &Error) -> Error {
-        let hint = match self.peer {
-            Peer::Bootstrap(_) => "",
-            Peer::Broker(_) => " (the address is the one that the broker advertises: advertised.listeners)",
-        };
-        error.in_context(|message| format!("{}: {message}{hint}", self.name()))
+        match self.peer {
+            Peer::Bootstrap(_) => error.clone(),
+            Peer::Broker(_) => error.in_context(|message| {
+                format!(
+                    "{}: {message} (the address is the one that the broker advertises: advertised.listeners)",
+                    self.name()
+                )
+            }),
+        }
     }
 }
 
@@ -222,7 +226,7 @@ async fn attempt(
         tokio::time::sleep_until(at.into()).await;
     }
     let limit = settings.setup_timeout;
-    let until = tokio::time::Instant::now() + limit;
+    let until = tokio::time::Instant::from_std(clock::now() + limit);
     let mut transport = tokio::time::timeout_at(until, Transport::connect(&address))
         .await
         .map_err(|_| no_connection(limit))??;
@@ -253,16 +257,7 @@ fn silent(limit: Duration) -> Error {
         ErrorKind::Unreachable,
         format!(
             "it accepts connections but does not answer Kafka's ApiVersions within {limit:?} \
-             (socket.connection.setup.timeout.ms); a broker that hangs does so, and so does a port that is not Kafka's"
+             (socket.connection.setup.timeout.ms); a broker that hangs does so, and so does an HTTP server that waits for more"
         ),
     )
-}
-
-fn sleep_until(at: Option<Instant>) -> impl Future<Output = ()> {
-    async move {
-        match at {
-            Some(at) => tokio::time::sleep_until(at.into()).await,
-            None => std::future::pending().await,
-        }
-    }
 }

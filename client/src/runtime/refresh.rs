@@ -30,7 +30,7 @@ pub(crate) async fn keep_current(cluster: Weak<Cluster>, wake: Arc<Notify>) {
             },
             Step::Wait(until) => tokio::select! {
                 () = wake.notified() => {}
-                () = sleep_until(until) => {}
+                () = clock::sleep_until(until) => {}
             },
         }
     }
@@ -77,12 +77,5 @@ fn take(cluster: &Weak<Cluster>, answer: Result<ResponseBody, RequestFailure>) {
 async fn gone(cluster: &Weak<Cluster>, wake: &Notify) {
     while cluster.strong_count() > 0 {
         wake.notified().await;
-    }
-}
-
-async fn sleep_until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => std::future::pending().await,
     }
 }

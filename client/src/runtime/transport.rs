@@ -26,11 +26,9 @@ impl Transport {
         }
         let stream = TcpStream::connect(&*resolved)
             .await
-            .map_err(|error| refused(address, &error))?;
+            .map_err(|error| refused(&error))?;
         // Requests are written as a whole, so waiting for more to fill a packet would only cost latency.
-        stream
-            .set_nodelay(true)
-            .map_err(|error| refused(address, &error))?;
+        stream.set_nodelay(true).map_err(|error| refused(&error))?;
         Ok(Self { stream })
     }
 
@@ -47,13 +45,10 @@ fn unresolved(address: &Address, why: &str) -> Error {
     )
 }
 
-fn refused(address: &Address, error: &io::Error) -> Error {
+fn refused(error: &io::Error) -> Error {
     let why = match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused: nothing listens there".to_owned(),
         _ => error.to_string(),
     };
-    Error::new(
-        ErrorKind::Unreachable,
-        format!("cannot connect to {address}: {why}"),
-    )
+    Error::new(ErrorKind::Unreachable, format!("cannot connect: {why}"))
 }

@@ -53,13 +53,10 @@ impl OffsetTable {
         let Json::Array(parts) = parsed else {
             return Err(MalformedOffset("its key is not a list"));
         };
-        let (connector, partition) = match parts.as_slice() {
-            [Json::String(connector), partition] => (connector, partition),
-            _ => {
-                return Err(MalformedOffset(
-                    "its key is not a list of connector and partition",
-                ));
-            }
+        let [Json::String(connector), partition] = parts.as_slice() else {
+            return Err(MalformedOffset(
+                "its key is not a list of connector and partition",
+            ));
         };
         if *connector != self.connector {
             return Ok(());

@@ -13,6 +13,8 @@ use sealwax_protocol::messages::{
 use sealwax_protocol::request::{RequestBody, RequestHeader};
 use sealwax_protocol::response::ResponseBody;
 
+use tokio::task::JoinHandle;
+
 use super::config;
 use super::peer::{Conversation, Peer, names, versions_with_feature};
 use crate::config::ClientConfig;
@@ -22,13 +24,14 @@ use crate::machine::metadata::refresh::tests::topic;
 use crate::machine::{CoordinatorKind, Destination, Directive, Lane, Outbound, RequestFailure, RequestId};
 use crate::runtime::clock;
 use crate::runtime::cluster::Cluster;
+use crate::runtime::wire::Answer;
 
 /// A client that is connected to a peer which is broker 1, and the connection that it bootstrapped over.
 pub(crate) async fn connected(peer: &Peer) -> (Arc<Cluster>, Conversation) {
     connected_with(peer, config(&[peer.address()])).await
 }
 
-async fn connected_with(peer: &Peer, config: ClientConfig) -> (Arc<Cluster>, Conversation) {
+pub(crate) async fn connected_with(peer: &Peer, config: ClientConfig) -> (Arc<Cluster>, Conversation) {
     let script = async {
         let mut conversation = peer.accept_and_greet().await;
         let (header, _) = conversation.receive().await;
@@ -54,6 +57,16 @@ fn outbound(to: Destination, body: impl Into<RequestBody>, patience: Duration) -
 fn to_coordinator(patience: Duration) -> Outbound {
     let to = Destination::Coordinator(CoordinatorKind::Transaction, "orders-1".into());
     outbound(to, InitProducerIdRequest::default(), patience)
+}
+
+/// Submits a request to the coordinator and lets it run beside the test.
+fn ask_coordinator(cluster: &Arc<Cluster>, patience: Duration) -> JoinHandle<Answer> {
+    let answer = cluster.submit(to_coordinator(patience));
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the test talks to the peer while the request waits"
+    )]
+    tokio::spawn(answer)
 }
 
 const LONG: Duration = Duration::from_secs(30);
@@ -88,7 +101,7 @@ async fn answer_init(conversation: &mut Conversation, to: &RequestHeader) {
 async fn one_look_up_serves_all_who_wait_and_those_who_come_later() {
     let peer = Peer::listen().await;
     let (cluster, _bootstrap) = connected(&peer).await;
-    let answers = [LONG, LONG].map(|patience| tokio::spawn(cluster.submit(to_coordinator(patience))));
+    let answers = [LONG, LONG].map(|patience| ask_coordinator(&cluster, patience));
     let mut general = peer.accept_and_greet().await;
     answer_lookup(&mut general, &peer, ErrorCode::COORDINATOR_NOT_AVAILABLE).await;
     answer_lookup(&mut general, &peer, ErrorCode::NONE).await;
@@ -111,7 +124,7 @@ async fn one_look_up_serves_all_who_wait_and_those_who_come_later() {
 async fn a_coordinator_is_looked_up_again_when_it_was_forgotten_or_broke_off() {
     let peer = Peer::listen().await;
     let (cluster, _bootstrap) = connected(&peer).await;
-    let first = tokio::spawn(cluster.submit(to_coordinator(LONG)));
+    let first = ask_coordinator(&cluster, LONG);
     let mut general = peer.accept_and_greet().await;
     answer_lookup(&mut general, &peer, ErrorCode::NONE).await;
     let mut coordinator = peer.accept_and_greet().await;
@@ -123,7 +136,7 @@ async fn a_coordinator_is_looked_up_again_when_it_was_forgotten_or_broke_off() {
         CoordinatorKind::Transaction,
         "orders-1".into(),
     ));
-    let second = tokio::spawn(cluster.submit(to_coordinator(LONG)));
+    let second = ask_coordinator(&cluster, LONG);
     answer_lookup(&mut general, &peer, ErrorCode::NONE).await;
     coordinator.receive().await;
     drop(coordinator);
@@ -133,7 +146,7 @@ async fn a_coordinator_is_looked_up_again_when_it_was_forgotten_or_broke_off() {
     ));
 
     // The broken connection makes the metadata be asked for too; which of the two comes first does not matter.
-    let third = tokio::spawn(cluster.submit(to_coordinator(LONG)));
+    let third = ask_coordinator(&cluster, LONG);
     let script = async {
         loop {
             let (header, body) = general.receive().await;
@@ -152,7 +165,7 @@ async fn a_coordinator_is_looked_up_again_when_it_was_forgotten_or_broke_off() {
 async fn a_look_up_that_is_refused_is_told_to_all_who_wait() {
     let peer = Peer::listen().await;
     let (cluster, _bootstrap) = connected(&peer).await;
-    let answers = [LONG, LONG].map(|patience| tokio::spawn(cluster.submit(to_coordinator(patience))));
+    let answers = [LONG, LONG].map(|patience| ask_coordinator(&cluster, patience));
     let mut general = peer.accept_and_greet().await;
     answer_lookup(
         &mut general,
@@ -176,7 +189,7 @@ async fn a_look_up_that_is_refused_is_told_to_all_who_wait() {
 async fn a_look_up_without_end_keeps_to_the_deadline_and_names_the_last_reason() {
     let peer = Peer::listen().await;
     let (cluster, _bootstrap) = connected(&peer).await;
-    let answer = tokio::spawn(cluster.submit(to_coordinator(Duration::from_millis(200))));
+    let answer = ask_coordinator(&cluster, Duration::from_millis(200));
     let mut general = peer.accept_and_greet().await;
     let script = async {
         loop {
@@ -286,7 +299,7 @@ async fn everything_ends_with_the_last_handle() {
     let peer = Peer::listen().await;
     let (cluster, mut bootstrap) = connected(&peer).await;
     cluster.direct(Directive::NeedTopic("t".into()));
-    let lookup = tokio::spawn(cluster.submit(to_coordinator(LONG)));
+    let lookup = ask_coordinator(&cluster, LONG);
     let mut general = peer.accept_and_greet().await;
     general.receive().await;
     let weak = Arc::downgrade(&cluster);

@@ -1,11 +1,13 @@
 //! Tests of the runtime against a scripted peer: a listener on the loopback interface that reads as a conversation.
 
+mod admin;
 mod bootstrap;
 mod cluster;
 mod connection;
 mod driver;
 mod handshake;
 mod peer;
+mod wire;
 
 use std::time::Duration;
 
