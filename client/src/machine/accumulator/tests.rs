@@ -11,6 +11,7 @@ use sealwax_protocol::ids::{
 use sealwax_protocol::limits::DecodeLimits;
 use sealwax_protocol::record::Batches;
 
+use super::batch::Fate;
 use super::topics::PartitionId;
 use super::{BatchOutcome, Drained, Gate, RecordAccumulator, Refusal, Settings};
 use crate::error::ErrorKind;
@@ -250,12 +251,7 @@ fn sequences_wrap_between_and_within_batches() {
     assert_eq!(seen, [i32::MAX - 1, 0, 2]);
     // The first two are refused: the one before the wrap is the lowest, so it goes first.
     for request in 0..3 {
-        accumulator.handle(
-            now,
-            RequestId(request),
-            id,
-            BatchOutcome::Retry(super::batch::Fate::Unwritten),
-        );
+        accumulator.handle(now, RequestId(request), id, BatchOutcome::Retry(Fate::Unwritten));
     }
     let later = now + Duration::from_secs(5);
     let drained = drain(&mut accumulator, later, 9).unwrap();
@@ -301,4 +297,88 @@ fn a_full_request_leaves_the_rest_to_the_next_one_which_begins_there() {
         [[0], [1], [2]],
         "two records make a batch of one partition each"
     );
+}
+
+/// Drains one batch per record of partition 0 with this epoch.
+fn send(accumulator: &mut RecordAccumulator<u32>, now: Instant, request: u64, epoch: i16) -> Option<Drained> {
+    let gate = Gate {
+        producer: ProducerIdAndEpoch {
+            epoch: ProducerEpoch(epoch),
+            ..PRODUCER
+        },
+        has_room: &|_| true,
+        may_write: &|_| true,
+    };
+    accumulator.drain(now, RequestId(request), &gate)
+}
+
+fn stamp(drained: &Drained) -> (i16, i32) {
+    let bytes = drained.batches[0].bytes.clone();
+    let batch = Batches::new(bytes, DecodeLimits::default())
+        .next()
+        .unwrap()
+        .unwrap();
+    (batch.header().producer_epoch, batch.header().base_sequence)
+}
+
+const ONLY: PartitionId = PartitionId {
+    topic: 0,
+    partition: 0,
+};
+
+fn written() -> BatchOutcome {
+    BatchOutcome::Written {
+        base_offset: Some(0),
+        log_append_time: None,
+    }
+}
+
+#[test]
+fn at_most_five_batches_of_a_partition_have_sequences_and_no_result() {
+    let (mut accumulator, now) = accumulator(settings(), 1);
+    for request in 0..5 {
+        append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
+        assert!(send(&mut accumulator, now, request, 0).is_some());
+    }
+    append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
+    assert!(send(&mut accumulator, now, 5, 0).is_none());
+    accumulator.handle(now, RequestId(0), ONLY, written());
+    assert_eq!(stamp(&send(&mut accumulator, now, 5, 0).unwrap()), (0, 5));
+}
+
+#[test]
+fn a_partition_takes_a_new_epoch_only_when_none_of_its_batches_has_the_old_one() {
+    let (mut accumulator, now) = accumulator(settings(), 1);
+    append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
+    send(&mut accumulator, now, 0, 0).unwrap();
+    append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
+    assert!(send(&mut accumulator, now, 1, 1).is_none());
+    accumulator.handle(now, RequestId(0), ONLY, written());
+    assert_eq!(stamp(&send(&mut accumulator, now, 1, 1).unwrap()), (1, 0));
+}
+
+#[test]
+fn only_a_batch_that_is_proven_unwritten_is_numbered_anew() {
+    let (mut accumulator, now) = accumulator(settings(), 1);
+    for request in 0..3 {
+        append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
+        send(&mut accumulator, now, request, 0).unwrap();
+    }
+    let refused = crate::error::Error::new(ErrorKind::Broker, "refused");
+    let failed = BatchOutcome::Failed(refused, Fate::Unwritten);
+    assert!(accumulator.handle(now, RequestId(0), ONLY, failed).is_some());
+    let next = ProducerIdAndEpoch {
+        epoch: ProducerEpoch(1),
+        ..PRODUCER
+    };
+    accumulator.handle(now, RequestId(1), ONLY, BatchOutcome::Retry(Fate::MaybeWritten));
+    accumulator.renumber(next);
+    assert!(accumulator.poll_resolved().is_some());
+    assert!(accumulator.poll_resolved().is_none(), "one is on the wire still");
+    accumulator.handle(now, RequestId(2), ONLY, BatchOutcome::OutOfOrder);
+    accumulator.renumber(next);
+    let lost = accumulator.poll_resolved().unwrap();
+    assert_eq!(lost.result.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    assert!(accumulator.poll_resolved().is_none());
+    assert_eq!(stamp(&send(&mut accumulator, now, 3, 1).unwrap()), (1, 0));
 }

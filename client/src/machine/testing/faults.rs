@@ -45,7 +45,7 @@ impl Fault {
     }
 }
 
-/// A fault plan: what happens to the n-th request; nothing to those beyond.
+/// A fault plan: what happens to the n-th request; nothing to those beyond. Some faults last for a while.
 pub(crate) fn plan() -> impl Strategy<Value = Vec<Fault>> {
     let fault = prop_oneof![
         6 => Just(Fault::None),
@@ -56,5 +56,9 @@ pub(crate) fn plan() -> impl Strategy<Value = Vec<Fault>> {
         1 => (0_usize..4).prop_map(Fault::Refused),
         1 => Just(Fault::TimedOut),
     ];
-    prop::collection::vec(fault, 0..60)
+    let lasts = prop_oneof![8 => Just(1_usize), 1 => 5..40_usize];
+    prop::collection::vec((fault, lasts), 0..40).prop_map(|runs| {
+        let faults = runs.into_iter().flat_map(|(fault, count)| vec![fault; count]);
+        faults.collect()
+    })
 }

@@ -89,9 +89,9 @@ impl Harness {
         )]
         let now = Instant::now();
         let settings = Settings {
+            request_timeout: config.max_block / 2,
             config,
             transactional_id: transactional.then(|| "t".into()),
-            request_timeout: Duration::from_secs(30),
             backoff: Backoff {
                 initial: Duration::from_millis(100),
                 max: Duration::from_secs(1),

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
+use crate::config::ProducerConfig;
 use crate::error::ErrorKind;
 use crate::machine::Machine;
 use crate::machine::testing::faults::{self, Fault};
-use crate::machine::testing::harness::{Harness, config};
+use crate::machine::testing::harness::{self, Harness};
 use crate::machine::testing::log::Status;
 use crate::machine::testing::model::Model;
 use crate::machine::transaction::Verdict;
@@ -42,6 +43,15 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => Just(Op::Leave),
     ];
     prop::collection::vec(op, 1..60)
+}
+
+/// Short deadlines, so that a lasting fault outlives them.
+fn config() -> ProducerConfig {
+    ProducerConfig {
+        max_block: Duration::from_secs(2),
+        delivery_timeout: Duration::from_secs(4),
+        ..harness::config()
+    }
 }
 
 /// Plays `ops`; the verdicts by transaction.
@@ -87,7 +97,7 @@ fn play(harness: &mut Harness, ops: &[Op]) -> HashMap<u64, Verdict> {
     if let Some(serial) = open {
         verdicts.insert(serial, harness.commit(serial));
     }
-    for _ in 0..200 {
+    for _ in 0..1000 {
         harness.advance();
     }
     verdicts
@@ -156,8 +166,6 @@ fn transactions(version: i16, seed: u64, ops: &[Op], plan: Vec<Fault>) -> Harnes
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
-
     #[test]
     fn under_v1_no_fault_tears_a_transaction(ops in ops(), plan in faults::plan(), seed: u64) {
         let harness = transactions(0, seed, &ops, plan);
