@@ -82,7 +82,7 @@ impl Rule for KillerRule {
     }
 }
 
-const LINES: u64 = 30_000;
+const LINES: u64 = 200_000;
 
 /// Kills the worker once at each kill point, in its n-th transaction, and lets the last run finish.
 fn attack(version: Version, settings: &[&str], seed: u64) -> Result<()> {
@@ -149,10 +149,19 @@ macro_rules! attacks {
     };
 }
 
+/// Short intervals, so that a run of some seconds has many transactions.
+const INTERVAL: [&str; 2] = ["transaction.boundary=interval", "transaction.boundary.interval.ms=20"];
+/// Not a divisor of the batch size: transactions end inside of batches.
+const CONNECTOR: [&str; 2] = ["transaction.boundary=connector", "transaction.lines=700"];
+
 attacks! {
-    poll_boundary_on_3_3_2: V3_3_2, ["transaction.boundary=poll"], 1;
-    poll_boundary_on_3_9_1: V3_9_1, ["transaction.boundary=poll"], 2;
-    poll_boundary_on_4_4_0: V4_4_0, ["transaction.boundary=poll"], 3;
-    interval_boundary_on_3_9_1: V3_9_1, ["transaction.boundary=interval", "transaction.boundary.interval.ms=20"], 4;
-    interval_boundary_on_4_4_0: V4_4_0, ["transaction.boundary=interval", "transaction.boundary.interval.ms=20"], 5;
+    poll_boundary_on_3_3_2: V3_3_2, [], 1;
+    poll_boundary_on_3_9_1: V3_9_1, [], 2;
+    poll_boundary_on_4_4_0: V4_4_0, [], 3;
+    interval_boundary_on_3_3_2: V3_3_2, INTERVAL, 4;
+    interval_boundary_on_3_9_1: V3_9_1, INTERVAL, 5;
+    interval_boundary_on_4_4_0: V4_4_0, INTERVAL, 6;
+    connector_boundary_on_3_3_2: V3_3_2, CONNECTOR, 7;
+    connector_boundary_on_3_9_1: V3_9_1, CONNECTOR, 8;
+    connector_boundary_on_4_4_0: V4_4_0, CONNECTOR, 9;
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use sealwax::{CommitError, Error, ErrorClass, ErrorCode, ErrorKind};
 
 use crate::api::{ConnectError, ConnectErrorKind, SourceRecord};
-use crate::store::StoreError;
+use crate::error::StoreError;
 
 /// What may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What to say when a transaction did not go through.
 //!
-//! Input: the error of a send or a commit. Output: a [`Failure`]. After a failed send the transaction is aborted, because only
-//! the abort tells whether this producer was fenced: the send is refused in the same words for other reasons too.
+//! Input: the error of a send or a commit. Output: a [`Failure`]. After a failed send the transaction is aborted before the process
+//! ends: an open one would hold up read_committed readers until its timeout, and the abort tells whether this producer was fenced.
 
 use sealwax::{CommitError, Error, Transaction};
 
