@@ -10,6 +10,7 @@ pub mod cli;
 pub mod config;
 pub mod connectors;
 pub mod convert;
+pub mod error;
 pub mod herder;
 pub mod offsets;
 pub mod plugin;

@@ -82,7 +82,7 @@ impl Rule for KillerRule {
     }
 }
 
-const LINES: u64 = 30_000;
+const LINES: u64 = 200_000;
 
 /// Kills the worker once at each kill point, in its n-th transaction, and lets the last run finish.
 fn attack(version: Version, settings: &[&str], seed: u64) -> Result<()> {
@@ -109,6 +109,14 @@ fn attack(version: Version, settings: &[&str], seed: u64) -> Result<()> {
     if let Some(difference) = numbers::difference(&committed, LINES) {
         anyhow::bail!("seed {seed}: {difference}");
     }
+    let offsets = readers::java_with_keys(&cluster, &source.offsets_topic(), Isolation::ReadCommitted)?;
+    let length = std::fs::metadata(&source.input)?.len();
+    let wanted = format!(
+        "[\"{}\",{{\"filename\":\"{}\"}}]\t{{\"position\":{length}}}",
+        source.name,
+        source.input.display()
+    );
+    ensure!(offsets.last() == Some(&wanted), "seed {seed}: the last offset is {:?}, not {wanted}", offsets.last());
     let all = readers::java(&cluster, &source.topic, Isolation::ReadUncommitted)?;
     ensure!(
         numbers::duplicates(&all) > 0,
@@ -117,22 +125,15 @@ fn attack(version: Version, settings: &[&str], seed: u64) -> Result<()> {
     Ok(())
 }
 
-/// Offsets topic and data agree: as many lines are committed as the offset says, now, with no worker alive.
+/// Offsets topic and data agree: as many bytes of lines are committed as the offset says, now, with no worker alive.
 fn agree(cluster: &Cluster, source: &FileSource) -> Result<()> {
-    let committed = readers::java(cluster, &source.topic, Isolation::ReadCommitted)?;
-    let offsets = readers::java_with_keys(cluster, &source.offsets_topic(), Isolation::ReadCommitted)?;
-    let position: u64 = match offsets.last() {
-        None => 0,
-        Some(last) => last
-            .split_once("{\"position\":")
-            .and_then(|(_, rest)| rest.trim_end_matches('}').parse().ok())
-            .with_context(|| format!("{last:?} is no offset"))?,
-    };
-    let bytes: usize = committed.iter().map(|line| line.len() + 1).sum();
+    let lines = progress::committed(&cluster.bootstrap(), &source.topic)?;
+    let position = progress::committed_position(&cluster.bootstrap(), source)?;
+    let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
     ensure!(
         bytes as u64 == position,
         "{} lines of {bytes} bytes are committed, but the offset says {position}",
-        committed.len()
+        lines.len()
     );
     Ok(())
 }
@@ -148,10 +149,19 @@ macro_rules! attacks {
     };
 }
 
+/// Short intervals, so that a run of some seconds has many transactions.
+const INTERVAL: [&str; 2] = ["transaction.boundary=interval", "transaction.boundary.interval.ms=20"];
+/// Not a divisor of the batch size: transactions end inside of batches.
+const CONNECTOR: [&str; 2] = ["transaction.boundary=connector", "transaction.lines=700"];
+
 attacks! {
-    poll_boundary_on_3_3_2: V3_3_2, ["transaction.boundary=poll"], 1;
-    poll_boundary_on_3_9_1: V3_9_1, ["transaction.boundary=poll"], 2;
-    poll_boundary_on_4_4_0: V4_4_0, ["transaction.boundary=poll"], 3;
-    interval_boundary_on_3_9_1: V3_9_1, ["transaction.boundary=interval", "transaction.boundary.interval.ms=20"], 4;
-    interval_boundary_on_4_4_0: V4_4_0, ["transaction.boundary=interval", "transaction.boundary.interval.ms=20"], 5;
+    poll_boundary_on_3_3_2: V3_3_2, [], 1;
+    poll_boundary_on_3_9_1: V3_9_1, [], 2;
+    poll_boundary_on_4_4_0: V4_4_0, [], 3;
+    interval_boundary_on_3_3_2: V3_3_2, INTERVAL, 4;
+    interval_boundary_on_3_9_1: V3_9_1, INTERVAL, 5;
+    interval_boundary_on_4_4_0: V4_4_0, INTERVAL, 6;
+    connector_boundary_on_3_3_2: V3_3_2, CONNECTOR, 7;
+    connector_boundary_on_3_9_1: V3_9_1, CONNECTOR, 8;
+    connector_boundary_on_4_4_0: V4_4_0, CONNECTOR, 9;
 }

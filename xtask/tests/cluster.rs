@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use xtask::kafka::{
-    Cluster, ConsoleConsumer, Isolation, Version, create_topic, end_offset, last_committed_value,
+    Cluster, ConsoleConsumer, Isolation, Tool, Version, create_topic, end_offset, last_committed_value,
     partition_count, run_java_tool,
 };
 use xtask::leash;
@@ -91,6 +91,31 @@ fn a_node_of_the_newest_version_is_killed_paused_and_stopped() {
 #[test]
 fn a_node_of_the_oldest_version_is_killed_paused_and_stopped() {
     life_of_a_node(Version::V3_3_2).unwrap();
+}
+
+#[test]
+fn one_of_three_nodes_dies_and_comes_back() {
+    let cluster = Cluster::builder(Version::V4_4_0)
+        .nodes(3)
+        .config("auto.create.topics.enable", "false")
+        .start()
+        .unwrap();
+    assert_eq!(cluster.node_ids(), [1, 2, 3]);
+    assert_eq!(cluster.bootstrap().split(',').count(), 3);
+    create_topic(&cluster.bootstrap(), "t", 3, &[]).unwrap();
+    let node = cluster.node(2).unwrap();
+    node.kill().unwrap();
+    // The two that are left take over, and stay writable: two copies of three are enough.
+    cluster.await_ready().unwrap();
+    produce(&cluster, 30, false).unwrap();
+    node.start().unwrap();
+    assert_eq!(count(&cluster).unwrap(), 30);
+    let topics = run_java_tool(
+        cluster.jvm(),
+        cluster.version().main_class(Tool::Topics),
+        &["--bootstrap-server", &cluster.bootstrap(), "--list"],
+    );
+    assert!(topics.unwrap().lines().any(|topic| topic == "t"));
 }
 
 #[test]

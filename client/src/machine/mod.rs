@@ -11,6 +11,8 @@ pub(crate) mod metadata;
 pub(crate) mod peer;
 pub(crate) mod producer;
 pub(crate) mod retry;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod transaction;
 
 use std::sync::Arc;

@@ -20,7 +20,7 @@ pub use context::{BatchRequest, OffsetReader, SourceTaskContext, TransactionCont
 pub use error::{ConnectError, ConnectErrorKind};
 pub use flat::{FlatMap, FlatValue, SourceOffset, SourcePartition};
 pub use record::{Header, RecordBoundary, RecordMetadata, SourceRecord};
-pub use schema::{Field, Schema, SchemaAndValue, SchemaKind, Struct, Value};
+pub use schema::{Field, Parameters, Schema, SchemaAndValue, SchemaKind, Struct, Value};
 pub use settings::{Settings, is_secret_key};
 pub use source::SourceTask;
 pub use text::Text;

@@ -46,6 +46,9 @@ pub struct Field {
     pub schema: Arc<Schema>,
 }
 
+/// Parameters of a schema: names and values, in order.
+pub type Parameters = Vec<(Arc<str>, Arc<str>)>;
+
 /// A schema. Fields are public: a schema is data, and [`Schema::check`] holds values against it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
@@ -62,7 +65,7 @@ pub struct Schema {
     /// Documentation.
     pub doc: Option<Arc<str>>,
     /// Parameters in order, for example the scale of a Decimal.
-    pub parameters: Vec<(Arc<str>, Arc<str>)>,
+    pub parameters: Parameters,
 }
 
 static STRING: LazyLock<Arc<Schema>> = LazyLock::new(|| Arc::new(Schema::of(SchemaKind::String)));
@@ -171,9 +174,9 @@ pub enum Value {
     /// bytes.
     Bytes(Bytes),
     /// array.
-    Array(Vec<Value>),
+    Array(Vec<Self>),
     /// map, in order.
-    Map(Vec<(Value, Value)>),
+    Map(Vec<(Self, Self)>),
     /// struct.
     Struct(Struct),
 }

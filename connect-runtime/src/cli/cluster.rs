@@ -6,13 +6,29 @@
 use std::path::PathBuf;
 
 use sealwax::admin::TopicDescription;
-use sealwax::{Client, Error, ErrorKind};
+use sealwax::config::ConsumerConfig;
+use sealwax::{Client, Error, ErrorCode, ErrorKind};
 
 use super::{Exit, Failure};
 use crate::api::{ConfigError, Settings};
 use crate::config;
 
 const BOOTSTRAP_SERVERS: &str = "bootstrap.servers";
+
+/// The keys that [`connect`] reads.
+const CONNECTION_KEYS: [&str; 11] = [
+    BOOTSTRAP_SERVERS,
+    "client.id",
+    "security.protocol",
+    "request.timeout.ms",
+    "default.api.timeout.ms",
+    "socket.connection.setup.timeout.ms",
+    "reconnect.backoff.ms",
+    "reconnect.backoff.max.ms",
+    "retry.backoff.ms",
+    "retry.backoff.max.ms",
+    "metadata.max.age.ms",
+];
 
 /// The flags that name a cluster.
 #[derive(Debug, clap::Args)]
@@ -67,7 +83,7 @@ impl ClusterArguments {
 /// # Cancel safety
 /// Nothing stays behind if the future is dropped.
 pub(super) async fn connect(settings: &Settings) -> Result<Client, Failure> {
-    let config = config::client_config(settings).map_err(|errors| invalid(&errors))?;
+    let config = config::client_config(settings).map_err(|errors| invalid_connection(&errors))?;
     let servers = config.bootstrap_servers.clone();
     Client::builder(servers.iter().map(String::as_str))
         .config(config)
@@ -88,13 +104,43 @@ pub(super) async fn connect(settings: &Settings) -> Result<Client, Failure> {
         })
 }
 
-/// Settings that are not valid, each on its line.
-pub(super) fn invalid(errors: &[ConfigError]) -> Failure {
+fn invalid_connection(errors: &[ConfigError]) -> Failure {
     let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
     Failure::new(
         Exit::Validation,
         format!("the settings are not valid:\n  {}", lines.join("\n  ")),
     )
+}
+
+/// A setting that the client refuses.
+pub(super) fn invalid(error: &Error) -> Failure {
+    Failure::new(Exit::Validation, format!("the settings are not valid: {error}"))
+}
+
+/// The settings of a consumer. What nothing reads is told to the user.
+///
+/// # Errors
+/// A setting is not valid.
+pub(super) fn consumer_config(settings: &Settings) -> Result<ConsumerConfig, Failure> {
+    let (config, unknown) =
+        ConsumerConfig::from_properties(settings.iter()).map_err(|error| invalid(&error))?;
+    warn_without_effect(&unknown, &[]);
+    Ok(config)
+}
+
+/// Tells the user of settings that nothing reads: `unknown` to the role, and neither about the connection nor `handled` by the verb.
+pub(super) fn warn_without_effect(unknown: &[(&str, &str)], handled: &[&str]) {
+    for key in without_effect(unknown, handled) {
+        eprintln!("sealwax: warning: the setting {key} is not known here and has no effect");
+    }
+}
+
+fn without_effect<'a>(unknown: &[(&'a str, &str)], handled: &[&str]) -> Vec<&'a str> {
+    unknown
+        .iter()
+        .map(|(key, _)| *key)
+        .filter(|key| !CONNECTION_KEYS.contains(key) && !handled.contains(key))
+        .collect()
 }
 
 /// What the cluster tells of a topic.
@@ -105,7 +151,10 @@ pub(super) fn invalid(errors: &[ConfigError]) -> Failure {
 /// # Cancel safety
 /// Reads only.
 pub(super) async fn describe_topic(client: &Client, topic: &str) -> Result<TopicDescription, Failure> {
-    let failed = |error: &Error| failure(&format!("topic \"{topic}\" cannot be described"), error);
+    let failed = |error: &Error| match error.kind() {
+        ErrorKind::UnknownTopic => failure("no such topic", error),
+        _ => failure(&format!("topic \"{topic}\" cannot be described"), error),
+    };
     let described = client
         .admin()
         .describe_topics(&[topic])
@@ -122,8 +171,8 @@ pub(super) async fn describe_topic(client: &Client, topic: &str) -> Result<Topic
 
 /// A failure of the client: what was being done, why it failed, and for what can be mended on the spot, how.
 pub(super) fn failure(doing: &str, error: &Error) -> Failure {
-    let mend = match error.kind() {
-        ErrorKind::UnknownTopic => {
+    let mend = match error.code() {
+        Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => {
             "\nSee which topics there are with kafka-topics.sh --list, and create it with kafka-topics.sh --create --topic NAME"
         }
         _ => "",
@@ -187,5 +236,18 @@ mod tests {
             unreadable.to_string().contains("no/such.properties"),
             "{unreadable}"
         );
+    }
+
+    #[test]
+    fn keys_of_the_connection_are_read_by_it_and_others_are_told() {
+        for key in CONNECTION_KEYS
+            .iter()
+            .filter(|key| key.ends_with(".ms") || key.starts_with("security"))
+        {
+            let settings: Settings = [(*key, "neither a number nor a protocol")].into_iter().collect();
+            assert!(config::client_config(&settings).is_err(), "{key}");
+        }
+        let unknown = [("client.id", "a"), ("bathc.size", "1"), ("transactional.id", "t")];
+        assert_eq!(without_effect(&unknown, &["transactional.id"]), ["bathc.size"]);
     }
 }

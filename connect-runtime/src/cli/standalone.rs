@@ -5,6 +5,7 @@
 //! process that stays up would hide the failure.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use sealwax::{Client, ErrorKind};
 
@@ -12,13 +13,16 @@ use super::{Exit, Failure};
 use crate::config::{
     ConnectorConfig, InvalidConfig, WorkerConfig, client_config, read_connector_file, read_worker_file,
 };
-use crate::herder::{ConnectorEnd, StandaloneHerder};
+use crate::herder::ConnectorEnd;
 use crate::plugin::Plugins;
-use crate::task::{Stop, StopSwitch};
+use crate::task::StopSwitch;
 use crate::worker::Worker;
 
 /// Exit code of a process that was ended by a second signal.
 const INTERRUPTED: i32 = 130;
+
+/// Signals this close to the first are the same request: a process group and its leader, say, are signalled both.
+const SAME_REQUEST: Duration = Duration::from_millis(500);
 
 /// Arguments of `sealwax standalone`.
 #[derive(Debug, clap::Args)]
@@ -52,12 +56,7 @@ pub async fn run(arguments: Arguments) -> Result<(), Failure> {
         () = stop.requested() => return Ok(()),
     };
     let worker = Worker::new(config, client, Plugins::built_in());
-    run_herder(worker, connectors, stop).await
-}
-
-async fn run_herder(worker: Worker, connectors: Vec<ConnectorConfig>, stop: Stop) -> Result<(), Failure> {
-    let ends = StandaloneHerder::new(worker, stop).run(connectors).await;
-    outcome(&ends)
+    outcome(&worker.run_standalone(connectors, stop).await)
 }
 
 /// A file that cannot be used stops the worker before anything is started.
@@ -120,6 +119,7 @@ async fn watch_signals(switch: StopSwitch) {
         "stopping: transactions are finished or aborted; a second signal ends the process at once"
     );
     switch.press();
+    tokio::time::sleep(SAME_REQUEST).await;
     signal().await;
     tracing::warn!("second signal: ending at once; what was not committed stays invisible");
     std::process::exit(INTERRUPTED);

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::WorkerConfig;
 use super::client::{
-    client_definition, consumer_definition, producer_config, producer_definition, warnings_of_producer,
+    client_definition, consumer_config, consumer_definition, producer_config, producer_definition,
+    warnings_of_producer,
 };
 use crate::api::{ConfigDef, ConfigError, ConfigKey, ConfigType, Settings, Validator};
 
@@ -160,6 +161,10 @@ impl ConnectorConfig {
             .into_iter()
             .map(|error| error.under(PRODUCER_OVERRIDE))
             .collect();
+        let consumer = consumer_config(&settings.below(CONSUMER_OVERRIDE))
+            .err()
+            .unwrap_or_default();
+        errors.extend(consumer.into_iter().map(|error| error.under(CONSUMER_OVERRIDE)));
         errors.extend(not_built(&settings));
         errors.extend(settings.value("name").and_then(wrong_name));
         let parsed = match definition().parse(&settings) {

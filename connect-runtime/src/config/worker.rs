@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::client::{
-    client_config, client_definition, consumer_definition, producer_config, producer_definition,
+    client_config, client_definition, consumer_config, consumer_definition, producer_config,
+    producer_definition,
 };
 use crate::api::{ConfigDef, ConfigError, ConfigKey, ConfigType, Settings, Validator};
 
@@ -140,6 +141,10 @@ impl WorkerConfig {
             .err()
             .unwrap_or_default();
         let mut errors: Vec<_> = producer.into_iter().map(|error| error.under(PRODUCER)).collect();
+        let consumer = consumer_config(&settings.below(CONSUMER))
+            .err()
+            .unwrap_or_default();
+        errors.extend(consumer.into_iter().map(|error| error.under(CONSUMER)));
         errors.extend(client_config(&settings).err().unwrap_or_default());
         let parsed = match definition().parse(&settings) {
             Ok(parsed) if errors.is_empty() => parsed,
@@ -202,8 +207,8 @@ fn is_known(key: &str) -> bool {
     let common =
         || client_definition().defines(key) || definition().defines(key) || WITHOUT_EFFECT.contains(&key);
     match (key.strip_prefix(PRODUCER), key.strip_prefix(CONSUMER)) {
-        (Some(rest), _) => producer_definition().defines(rest) || client_definition().defines(rest),
-        (_, Some(rest)) => consumer_definition().defines(rest) || client_definition().defines(rest),
+        (Some(rest), _) => producer_definition().defines(rest),
+        (_, Some(rest)) => consumer_definition().defines(rest),
         (None, None) => PREFIXES.iter().any(|prefix| key.starts_with(prefix)) || common(),
     }
 }

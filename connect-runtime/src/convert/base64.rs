@@ -25,7 +25,7 @@ pub fn encode(bytes: &[u8]) -> String {
 
 /// The bytes of a base64 text, or none if it is not base64 with padding.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
-    if text.len() % 4 != 0 {
+    if !text.len().is_multiple_of(4) {
         return None;
     }
     let body = text

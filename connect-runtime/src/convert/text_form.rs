@@ -21,7 +21,7 @@ pub(super) fn write_text(out: &mut String, value: &Value) {
         Value::String(text) => out.write_str(text),
         Value::Bytes(bytes) => out.write_str(&encode(bytes)),
         Value::Array(values) => {
-            list(out, ["[", ", ", "]"], values, |out, value| write_text(out, value));
+            list(out, ["[", ", ", "]"], values, write_text);
             Ok(())
         }
         Value::Map(entries) => {

@@ -1,16 +1,20 @@
 //! The standalone herder: runs each connector on its own, so that one that fails leaves the others alone.
 //!
-//! Input: a worker, connector configurations, the request to stop. Output: how each connector ended.
+//! Input: the worker's configuration and client, connector configurations, the request to stop. Output: how each connector ended.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use sealwax::Client;
 use tokio::task::JoinSet;
 
+use super::FindSource;
+use super::check::CheckedConnector;
+use super::launch::Launcher;
 use crate::api::ConfigError;
-use crate::config::{ConnectorConfig, InvalidConfig};
+use crate::config::{ConnectorConfig, InvalidConfig, WorkerConfig};
 use crate::task::{Stop, TaskState};
-use crate::worker::{CheckedConnector, Worker};
 
 /// How long tasks may take to finish their transactions after a stop. Then they are dropped, which aborts what is open;
 /// together with what the process does around it this stays below five seconds.
@@ -31,16 +35,18 @@ pub enum ConnectorEnd {
 }
 
 /// Runs the connectors of one process.
-#[derive(Debug)]
 pub struct StandaloneHerder {
-    worker: Worker,
+    launcher: Launcher,
     stop: Stop,
 }
 
 impl StandaloneHerder {
-    /// A herder that runs until `stop`.
-    pub fn new(worker: Worker, stop: Stop) -> Self {
-        Self { worker, stop }
+    /// A herder that runs until `stop`, with a connected client and a way to find connectors.
+    pub fn new(config: WorkerConfig, client: Client, find: Arc<FindSource>, stop: Stop) -> Self {
+        Self {
+            launcher: Launcher { config, client, find },
+            stop,
+        }
     }
 
     /// Runs the connectors until a stop, or until none of them runs any more. Returns how each ended, in no order;
@@ -55,7 +61,7 @@ impl StandaloneHerder {
         for config in connectors {
             match self.check(&mut names, config) {
                 Ok(checked) => {
-                    drop(running.spawn(run_connector(self.worker.clone(), checked, self.stop.clone())))
+                    drop(running.spawn(run_connector(self.launcher.clone(), checked, self.stop.clone())))
                 }
                 Err(invalid) => {
                     tracing::error!("connector FAILED: {invalid}");
@@ -89,7 +95,7 @@ impl StandaloneHerder {
                 vec![error],
             ));
         }
-        self.worker.check(config)
+        self.launcher.check(config)
     }
 
     /// Waits for what still runs after a stop, and drops what takes too long.
@@ -121,18 +127,18 @@ fn end_of(ended: Result<ConnectorEnd, tokio::task::JoinError>) -> ConnectorEnd {
     })
 }
 
-async fn run_connector(worker: Worker, checked: CheckedConnector, stop: Stop) -> ConnectorEnd {
+async fn run_connector(launcher: Launcher, checked: CheckedConnector, stop: Stop) -> ConnectorEnd {
     let failed = |reason: String| {
         tracing::error!("connector FAILED: {reason}");
         ConnectorEnd::Failed {
             reasons: vec![reason],
         }
     };
-    let started = match worker.start(checked).await {
+    let started = match launcher.start(checked).await {
         Ok(started) => started,
         Err(error) => return failed(error.to_string()),
     };
-    let runners = match worker.tasks(&started, &stop) {
+    let runners = match launcher.tasks(&started, &stop) {
         Ok(runners) => runners,
         Err(error) => return failed(error.to_string()),
     };

@@ -9,7 +9,7 @@ use sealwax::admin::{Admin, NewTopic, OffsetSpec};
 use sealwax::config::ConsumerConfig;
 use sealwax::{Client, Consumer, ErrorCode, ErrorKind, IsolationLevel, StartOffset, TopicPartition};
 
-use super::StoreError;
+use crate::error::StoreError;
 
 /// How long a read may stand still before the operator is told why.
 const STANDSTILL: Duration = Duration::from_secs(10);

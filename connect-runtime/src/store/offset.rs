@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use serde_json::Value as Json;
 
-use super::StoreError;
 use crate::api::{FlatMap, FlatValue, OffsetReader, SourceOffset, SourcePartition};
 use crate::convert::{base64, java_double, write_json_string};
+use crate::error::StoreError;
 
 /// A record of an offsets topic that is not as Connect writes it. Such records are passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -53,13 +53,10 @@ impl OffsetTable {
         let Json::Array(parts) = parsed else {
             return Err(MalformedOffset("its key is not a list"));
         };
-        let (connector, partition) = match parts.as_slice() {
-            [Json::String(connector), partition] => (connector, partition),
-            _ => {
-                return Err(MalformedOffset(
-                    "its key is not a list of connector and partition",
-                ));
-            }
+        let [Json::String(connector), partition] = parts.as_slice() else {
+            return Err(MalformedOffset(
+                "its key is not a list of connector and partition",
+            ));
         };
         if *connector != self.connector {
             return Ok(());
@@ -173,6 +170,14 @@ impl SharedOffsets {
 }
 
 impl SharedOffsets {
+    /// See [`OffsetTable::summary`].
+    pub fn summary(&self) -> Vec<String> {
+        self.table
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .summary()
+    }
+
     /// Notes that an offset is committed, for a source that asks later.
     pub fn committed(&self, partition: &SourcePartition, offset: &SourceOffset) {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-use sealwax::{CommitError, Error, ErrorClass, ErrorKind};
+use sealwax::{CommitError, Error, ErrorClass, ErrorCode, ErrorKind};
 
 use crate::api::{ConnectError, ConnectErrorKind, SourceRecord};
-use crate::store::StoreError;
+use crate::error::StoreError;
 
 /// What may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,16 @@ impl From<StoreError> for Fault {
 }
 
 fn kind_of(error: &Error) -> FaultKind {
-    match error.kind() {
+    if error.code() == Some(ErrorCode::INVALID_TOPIC_EXCEPTION) {
+        return FaultKind::Permanent;
+    }
+    classify(error.kind(), error.code().map(ErrorCode::class))
+}
+
+/// A producer whose epoch is called stale is kept (`ApplicationRecoverable`): going on with its own id and epoch shows
+/// whether another instance has taken over, while a new producer would fence that instance in turn.
+fn classify(kind: ErrorKind, class: Option<ErrorClass>) -> FaultKind {
+    match kind {
         ErrorKind::Fenced => FaultKind::Fenced,
         ErrorKind::UnknownTopic => FaultKind::TopicMissing,
         ErrorKind::Unreachable
@@ -128,21 +137,28 @@ fn kind_of(error: &Error) -> FaultKind {
         | ErrorKind::TransactionAborted
         | ErrorKind::OutcomeUnknown => FaultKind::Passing,
         ErrorKind::InvalidState | ErrorKind::Closed => FaultKind::ProducerLost,
-        ErrorKind::Broker => match error.code().map(sealwax::ErrorCode::class) {
-            Some(ErrorClass::Retriable | ErrorClass::RefreshRetriable | ErrorClass::Abortable) => {
-                FaultKind::Passing
-            }
-            Some(ErrorClass::ApplicationRecoverable) => FaultKind::ProducerLost,
+        ErrorKind::Broker => match class {
+            Some(
+                ErrorClass::Retriable
+                | ErrorClass::RefreshRetriable
+                | ErrorClass::Abortable
+                | ErrorClass::ApplicationRecoverable,
+            ) => FaultKind::Passing,
             Some(ErrorClass::None | ErrorClass::InvalidConfiguration | ErrorClass::Fatal) | None => {
                 FaultKind::Permanent
             }
         },
+        // Config, NotKafka, UnsupportedVersion, NotBuilt, Authorization, RecordTooLarge, OffsetOutOfRange, Corrupt; and
+        // what a later client may add, which nobody has thought through here.
         _ => FaultKind::Permanent,
     }
 }
 
 /// What a person can do, for the errors where that is known here better than in the client.
 fn mend(error: &Error) -> &'static str {
+    if error.code() == Some(ErrorCode::INVALID_TOPIC_EXCEPTION) {
+        return "; set topic to a valid name";
+    }
     match error.kind() {
         ErrorKind::UnknownTopic => {
             "; create the topic (kafka-topics --create), or let the broker do it (auto.create.topics.enable=true)"
@@ -151,5 +167,71 @@ fn mend(error: &Error) -> &'static str {
             "; raise producer.override.max.request.size and the topic's max.message.bytes, or take the record out"
         }
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_fenced_producer_is_final_and_only_a_broken_one_is_replaced() {
+        let of = |kind| classify(kind, None);
+        assert_eq!(of(ErrorKind::Fenced), FaultKind::Fenced);
+        for kind in [
+            ErrorKind::Unreachable,
+            ErrorKind::Timeout,
+            ErrorKind::OutcomeUnknown,
+            ErrorKind::TransactionAborted,
+        ] {
+            assert_eq!(of(kind), FaultKind::Passing, "{kind:?}");
+        }
+        for kind in [ErrorKind::InvalidState, ErrorKind::Closed] {
+            assert_eq!(of(kind), FaultKind::ProducerLost, "{kind:?}");
+        }
+        for kind in [
+            ErrorKind::Config,
+            ErrorKind::NotKafka,
+            ErrorKind::Authorization,
+            ErrorKind::RecordTooLarge,
+        ] {
+            assert_eq!(of(kind), FaultKind::Permanent, "{kind:?}");
+        }
+        assert_eq!(of(ErrorKind::UnknownTopic), FaultKind::TopicMissing);
+    }
+
+    /// A zombie that answered a stale epoch with a new producer would fence the instance that replaced it.
+    #[test]
+    fn no_brokers_code_leads_to_a_new_producer() {
+        for code in ErrorCode::ALL {
+            let fault = classify(ErrorKind::Broker, Some(code.class()));
+            assert!(
+                matches!(fault, FaultKind::Passing | FaultKind::Permanent),
+                "{code}: {fault:?}"
+            );
+        }
+        let stale = classify(ErrorKind::Broker, Some(ErrorCode::INVALID_PRODUCER_EPOCH.class()));
+        assert_eq!(stale, FaultKind::Passing);
+        let too_large = classify(ErrorKind::Broker, Some(ErrorCode::MESSAGE_TOO_LARGE.class()));
+        assert_eq!(too_large, FaultKind::Permanent);
+    }
+
+    #[test]
+    fn errors_of_a_connector_keep_their_words() {
+        let fault = Fault::from(ConnectError::retriable("busy"));
+        assert_eq!(
+            (fault.kind(), fault.to_string().as_str()),
+            (FaultKind::Passing, "busy")
+        );
+        assert_eq!(
+            Fault::from(ConnectError::config("bad")).kind(),
+            FaultKind::Permanent
+        );
+        let fault = Fault::from(StoreError::NotCompacted {
+            topic: "t".into(),
+            found: "delete".into(),
+        });
+        assert_eq!(fault.kind(), FaultKind::Permanent);
+        assert!(fault.to_string().contains("cleanup.policy=delete"));
     }
 }

@@ -1,26 +1,29 @@
 //! Running a task: when transactions end (`boundary`), what state it is in (`state`), the exactly-once loop
-//! (`exactly_once`, with `polled` and `fault`), and the supervisor that starts it again after passing faults (`runner`).
+//! (`exactly_once`, with `start`, `feed`, `polled` and `fault`), and the supervisor that starts it again after passing faults (`runner`).
 
 mod backoff;
 mod boundary;
 mod exactly_once;
 mod fault;
+mod feed;
+mod offset_store;
 mod ownership;
 mod polled;
 mod runner;
+mod start;
 mod state;
 mod stop;
 
 use std::fmt;
 
-use sealwax::config::{ConsumerConfig, ProducerConfig};
+use sealwax::config::ProducerConfig;
 
 use crate::api::Settings;
 use crate::config::BoundaryKind;
-use crate::store::CompactedTopic;
 
 pub use boundary::{Decision, Event, TransactionBoundary};
 pub use fault::{Fault, FaultKind};
+pub use offset_store::{OffsetStore, StoredOffsets};
 pub use ownership::{AlwaysOwner, Ownership};
 pub use runner::TaskRunner;
 pub use state::{TaskEvent, TaskState};
@@ -48,14 +51,10 @@ pub struct TaskSetup {
     pub id: TaskId,
     /// The transactional id of its producer.
     pub transactional_id: String,
-    /// Where its offsets are kept.
-    pub offsets_topic: CompactedTopic,
     /// The configuration that the connector made for the task.
     pub settings: Settings,
     /// What ends a transaction.
     pub boundary: BoundaryKind,
     /// Settings of its producer.
     pub producer: ProducerConfig,
-    /// Settings of the consumer that reads its offsets.
-    pub consumer: ConsumerConfig,
 }

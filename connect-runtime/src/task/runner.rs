@@ -3,15 +3,19 @@
 //! Input: the setup and a maker of source tasks. Output: the final state; the state in between goes to `status`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sealwax::{Client, TransactionalProducer};
 use tokio::sync::watch;
 
 use super::backoff::Backoff;
-use super::exactly_once::{Alive, CLOSE_LIMIT, Run, run};
-use super::{Fault, FaultKind, Ownership, Stop, TaskEvent, TaskSetup, TaskState};
+use super::exactly_once::{Alive, Run, run};
+use super::{Fault, FaultKind, OffsetStore, Ownership, Stop, TaskEvent, TaskSetup, TaskState};
 use crate::api::SourceTask;
 use crate::convert::Converters;
+
+/// How long the producer may take to close when the task ends.
+const CLOSE_LIMIT: Duration = Duration::from_secs(2);
 
 /// Everything that it takes to run a task until it is stopped or has failed.
 pub struct TaskRunner {
@@ -21,6 +25,8 @@ pub struct TaskRunner {
     pub setup: TaskSetup,
     /// Whether this process may run it.
     pub ownership: Arc<dyn Ownership>,
+    /// Where its offsets are kept.
+    pub store: Arc<dyn OffsetStore>,
     /// Its converters.
     pub converters: Converters,
     /// Makes a source task; called for each run, since a task cannot go back to an earlier offset.
@@ -95,6 +101,7 @@ impl TaskRunner {
             client: &self.client,
             setup: &self.setup,
             ownership: self.ownership.as_ref(),
+            store: self.store.as_ref(),
             converters: &mut self.converters,
             stop: &mut self.stop,
             alive: &mut alive,

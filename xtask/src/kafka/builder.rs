@@ -175,9 +175,10 @@ impl ClusterBuilder {
         let mut attempt = 1;
         loop {
             let layout = self.lay_out()?;
-            self.format_all(jvm, dir, &layout)?;
+            // Written first: whatever fails from here on, it is known what to remove.
             layout.write(dir)?;
-            match Cluster::boot(self.recipe(jvm, dir, layout.clone()), true) {
+            let formatted = self.format_all(jvm, dir, &layout);
+            match formatted.and_then(|()| Cluster::boot(self.recipe(jvm, dir, layout.clone()), true)) {
                 Err(error) if self.port.is_none() && attempt < BOOT_ATTEMPTS && clashed(dir, &layout) => {
                     eprintln!("a port was taken meanwhile, trying others: {error:#}");
                     layout.remove(dir)?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::jvm::Jvm;
-use super::versions::Tool;
+use super::versions::{Tool, Version};
 
 /// Which records a consumer sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,11 +117,11 @@ impl ConsoleConsumer {
 
     fn command(&self, jvm: &Jvm, bootstrap: &str) -> Result<Command> {
         let mut command = jvm.tool(jvm.version().main_class(Tool::ConsoleConsumer))?;
-        command.args(self.arguments(bootstrap)).stdin(Stdio::null());
+        command.args(self.arguments(jvm.version(), bootstrap)).stdin(Stdio::null());
         Ok(command)
     }
 
-    fn arguments(&self, bootstrap: &str) -> Vec<String> {
+    fn arguments(&self, version: Version, bootstrap: &str) -> Vec<String> {
         let isolation = match self.isolation {
             Isolation::ReadCommitted => "read_committed",
             Isolation::ReadUncommitted => "read_uncommitted",
@@ -147,7 +147,7 @@ impl ConsoleConsumer {
             list.extend(["--max-messages".to_owned(), count.to_string()]);
         }
         for (key, value) in &self.properties {
-            list.extend(["--property".to_owned(), format!("{key}={value}")]);
+            list.extend([version.printer_option().to_owned(), format!("{key}={value}")]);
         }
         list
     }
@@ -181,12 +181,12 @@ mod tests {
     #[test]
     fn a_partition_takes_the_place_of_from_beginning() {
         let consumer = ConsoleConsumer::new("t", Isolation::ReadCommitted);
-        let all = consumer.clone().arguments("b:1").join(" ");
+        let all = consumer.clone().arguments(Version::V4_4_0, "b:1").join(" ");
         assert!(
             all.contains("--from-beginning") && all.contains("--isolation-level read_committed"),
             "{all}"
         );
-        let one = consumer.partition(2).max_messages(7).arguments("b:1").join(" ");
+        let one = consumer.partition(2).max_messages(7).arguments(Version::V4_4_0, "b:1").join(" ");
         assert!(
             one.contains("--partition 2 --offset earliest") && !one.contains("--from-beginning"),
             "{one}"

@@ -3,9 +3,7 @@
 //! The demo waits with it until the last line of the file has arrived. A value alone would not do: the last line may be there
 //! as part of a transaction that a kill left open and that is aborted later. So the log must end with a commit marker.
 
-use std::time::Duration;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use bytes::Bytes;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::{BrokerId, FetchRequest, TopicName};
@@ -13,10 +11,9 @@ use kafka_protocol::protocol::StrBytes;
 use kafka_protocol::records::{Record, RecordBatchDecoder};
 
 use super::consumer::Isolation;
-use super::topics::{connect_leader, end_offset};
+use super::topics::{ask_leader, check_code, end_offset};
 
 const FETCH_VERSION: i16 = 12;
-const LIMIT: Duration = Duration::from_secs(30);
 /// Transactional data ends with its marker; a few offsets more catch the markers of aborted ones.
 const LOOK_BACK: i64 = 8;
 const READ_COMMITTED: i8 = 1;
@@ -45,18 +42,16 @@ pub fn last_committed_value(bootstrap: &str, topic: &str, partition: i32) -> Res
                 .with_topic(name)
                 .with_partitions(vec![asked]),
         ]);
-    let answer = connect_leader(bootstrap, topic, partition, LIMIT)?.call(FETCH_VERSION, &request)?;
-    let data = answer
-        .responses
-        .first()
-        .and_then(|topic| topic.partitions.first());
-    let data = data.context("an empty answer to Fetch")?;
-    ensure!(
-        data.error_code == 0,
-        "the end of {topic}-{partition}: error code {}",
-        data.error_code
-    );
-    let mut bytes = data.records.clone().unwrap_or_default();
+    let mut bytes = ask_leader(bootstrap, topic, partition, |wire| {
+        let answer = wire.call(FETCH_VERSION, &request)?;
+        let data = answer
+            .responses
+            .first()
+            .and_then(|topic| topic.partitions.first());
+        let data = data.context("an empty answer to Fetch")?;
+        check_code(data.error_code, topic, partition)?;
+        Ok(data.records.clone().unwrap_or_default())
+    })?;
     let batches = RecordBatchDecoder::decode_all(&mut bytes)?;
     let records: Vec<Record> = batches.into_iter().flat_map(|batch| batch.records).collect();
     Ok(committed_end(&records))

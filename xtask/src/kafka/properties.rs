@@ -101,7 +101,7 @@ const FAST_FAULTS: &[(&str, &str)] = &[
     ("group.initial.rebalance.delay.ms", "0"),
     ("group.min.session.timeout.ms", "1000"),
     ("broker.heartbeat.interval.ms", "500"),
-    ("broker.session.timeout.ms", "4000"),
+    ("broker.session.timeout.ms", "6000"),
     ("unclean.leader.election.enable", "false"),
     ("auto.create.topics.enable", "true"),
     ("num.partitions", "1"),

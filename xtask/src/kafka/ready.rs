@@ -1,5 +1,6 @@
 //! When a cluster counts as up: not when a port is open, but when *every* running broker, asked for metadata, lists all running
-//! brokers and a controller, and every partition of every topic has a leader among them and its running replicas in sync.
+//! brokers and a controller, every partition of every topic has a leader among them and its running replicas in sync,
+//! and each leader acts as one (it names the end of its partitions; a broker may still hesitate after the metadata has settled).
 //! A fresh cluster must moreover name its coordinators, which creates `__transaction_state` and `__consumer_offsets`.
 //!
 //! [`judge`] is pure; [`await_ready`] asks again until it agrees or time is up.
@@ -7,13 +8,18 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use kafka_protocol::messages::{FindCoordinatorRequest, MetadataRequest, MetadataResponse};
+use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
+use kafka_protocol::messages::{
+    BrokerId, FindCoordinatorRequest, ListOffsetsRequest, MetadataRequest, MetadataResponse,
+};
 use kafka_protocol::protocol::StrBytes;
 
 use super::wire::Wire;
 
 const METADATA_VERSION: i16 = 12;
 const FIND_COORDINATOR_VERSION: i16 = 4;
+const LIST_OFFSETS_VERSION: i16 = 7;
+const LATEST: i64 = -1;
 const CALL_LIMIT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -72,8 +78,52 @@ fn judge_all(expectation: &Expectation, wires: &mut [Wire]) -> Result<()> {
         if let Err(reason) = judge(&metadata, &running) {
             bail!("broker {id} says: {reason}");
         }
+        ask_leader(wire, *id, &metadata)?;
     }
     Ok(())
+}
+
+/// Asks a broker for the ends of the partitions that it leads by its own metadata.
+fn ask_leader(wire: &mut Wire, id: i32, metadata: &MetadataResponse) -> Result<()> {
+    let answer = wire.call(LIST_OFFSETS_VERSION, &ends_of_led(id, metadata))?;
+    for topic in &answer.topics {
+        if let Some(partition) = topic
+            .partitions
+            .iter()
+            .find(|partition| partition.error_code != 0)
+        {
+            let (name, index) = (topic.name.as_str(), partition.partition_index);
+            bail!(
+                "broker {id} does not lead {name}-{index} yet (error code {})",
+                partition.error_code
+            );
+        }
+    }
+    Ok(())
+}
+
+fn ends_of_led(id: i32, metadata: &MetadataResponse) -> ListOffsetsRequest {
+    let topics = metadata.topics.iter().filter_map(|topic| {
+        let led = topic
+            .partitions
+            .iter()
+            .filter(|partition| partition.leader_id.0 == id);
+        let asked = led.map(|partition| {
+            let index = partition.partition_index;
+            ListOffsetsPartition::default()
+                .with_partition_index(index)
+                .with_timestamp(LATEST)
+        });
+        Some(
+            ListOffsetsTopic::default()
+                .with_name(topic.name.clone()?)
+                .with_partitions(asked.collect()),
+        )
+    });
+    let topics = topics.filter(|topic| !topic.partitions.is_empty()).collect();
+    ListOffsetsRequest::default()
+        .with_replica_id(BrokerId(-1))
+        .with_topics(topics)
 }
 
 /// Whether one broker's metadata shows a cluster that works; else what is missing.
@@ -96,8 +146,7 @@ fn judge(metadata: &MetadataResponse, running: &[i32]) -> Result<(), String> {
                 return Err(format!("{place} has no running leader"));
             }
             let lagging = |id: &&i32| {
-                let is =
-                    |nodes: &[kafka_protocol::messages::BrokerId]| nodes.iter().any(|node| node.0 == **id);
+                let is = |nodes: &[BrokerId]| nodes.iter().any(|node| node.0 == **id);
                 is(&partition.replica_nodes) && !is(&partition.isr_nodes)
             };
             if let Some(id) = running.iter().find(lagging) {
@@ -131,10 +180,10 @@ fn find_coordinator(wire: &mut Wire, key_type: KeyType) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use kafka_protocol::messages::TopicName;
     use kafka_protocol::messages::metadata_response::{
         MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
     };
-    use kafka_protocol::messages::{BrokerId, TopicName};
 
     use super::*;
 
@@ -178,6 +227,13 @@ mod tests {
             reason(metadata(&[1, 2, 3], 1, &[1, 3])),
             "replica 2 of t-0 is not in sync"
         );
+    }
+
+    #[test]
+    fn a_leader_is_asked_for_what_it_leads_only() {
+        let led = |id| ends_of_led(id, &metadata(&[1, 2], 1, &[1, 2])).topics;
+        assert_eq!(led(1).first().map(|topic| topic.partitions.len()), Some(1));
+        assert!(led(2).is_empty());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What tests and the demo ask of a cluster without a client of ours: make a topic, count partitions, see an end offset.
 
-use std::time::Duration;
+use std::fmt;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use kafka_protocol::messages::create_topics_request::{CreatableTopic, CreatableTopicConfig};
@@ -20,6 +21,13 @@ const METADATA_VERSION: i16 = 12;
 const LIST_OFFSETS_VERSION: i16 = 7;
 const LIMIT: Duration = Duration::from_secs(30);
 const LATEST: i64 = -1;
+const PAUSE: Duration = Duration::from_millis(50);
+
+// Kafka's error codes for a partition whose leader is changing.
+const LEADER_NOT_AVAILABLE: i16 = 5;
+const NOT_LEADER_OR_FOLLOWER: i16 = 6;
+const REPLICA_NOT_AVAILABLE: i16 = 9;
+const OFFSET_NOT_AVAILABLE: i16 = 78;
 
 /// Creates a topic with the cluster's default replication and waits until every partition has a leader.
 ///
@@ -66,10 +74,11 @@ pub fn partition_count(bootstrap: &str, topic: &str) -> Result<usize> {
 }
 
 /// The offset after the last record that such a reader can see: the last stable offset or the high watermark. Control
-/// records and aborted records take offsets too, so this is a measure of progress and not a count.
+/// records and aborted records take offsets too, so this is a measure of progress and not a count. While the partition has no
+/// leader that answers, it is asked again for up to 30 s.
 ///
 /// # Errors
-/// If no broker answers, there is no such partition, or its leader is not known.
+/// If no broker answers, or there is no such partition.
 pub fn end_offset(bootstrap: &str, topic: &str, partition: i32, isolation: Isolation) -> Result<i64> {
     let asked = ListOffsetsPartition::default()
         .with_partition_index(partition)
@@ -82,32 +91,77 @@ pub fn end_offset(bootstrap: &str, topic: &str, partition: i32, isolation: Isola
                 .with_name(name(topic))
                 .with_partitions(vec![asked]),
         ]);
-    let answer = connect_leader(bootstrap, topic, partition, LIMIT)?.call(LIST_OFFSETS_VERSION, &request)?;
-    let result = answer.topics.first().and_then(|topic| topic.partitions.first());
-    let result = result.context("an empty answer to ListOffsets")?;
-    ensure!(
-        result.error_code == 0,
-        "the end of {topic}-{partition}: error code {}",
-        result.error_code
-    );
-    Ok(result.offset)
+    ask_leader(bootstrap, topic, partition, |wire| {
+        let answer = wire.call(LIST_OFFSETS_VERSION, &request)?;
+        let result = answer.topics.first().and_then(|topic| topic.partitions.first());
+        let result = result.context("an empty answer to ListOffsets")?;
+        check_code(result.error_code, topic, partition)?;
+        Ok(result.offset)
+    })
 }
 
-/// A connection to the leader of a partition.
-pub(super) fn connect_leader(bootstrap: &str, topic: &str, partition: i32, limit: Duration) -> Result<Wire> {
+/// Asks the leader of a partition, again if it is just changing.
+pub(super) fn ask_leader<T>(
+    bootstrap: &str,
+    topic: &str,
+    partition: i32,
+    mut ask: impl FnMut(&mut Wire) -> Result<T>,
+) -> Result<T> {
+    let end = Instant::now() + LIMIT;
+    loop {
+        let answer = connect_leader(bootstrap, topic, partition).and_then(|mut wire| ask(&mut wire));
+        match answer {
+            Err(error) if error.is::<Changing>() && Instant::now() < end => std::thread::sleep(PAUSE),
+            answer => return answer,
+        }
+    }
+}
+
+/// Turns an error code about a partition into an error that tells whether to ask again.
+pub(super) fn check_code(code: i16, topic: &str, partition: i32) -> Result<()> {
+    match code {
+        0 => Ok(()),
+        LEADER_NOT_AVAILABLE | NOT_LEADER_OR_FOLLOWER | REPLICA_NOT_AVAILABLE | OFFSET_NOT_AVAILABLE => {
+            Err(Changing(format!(
+                "{topic}-{partition} has no leader that answers (error code {code})"
+            ))
+            .into())
+        }
+        code => bail!("{topic}-{partition}: error code {code}"),
+    }
+}
+
+/// The leader of a partition is just changing.
+#[derive(Debug)]
+struct Changing(String);
+
+impl fmt::Display for Changing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Changing {}
+
+fn connect_leader(bootstrap: &str, topic: &str, partition: i32) -> Result<Wire> {
     let metadata = describe(&mut connect_any(bootstrap)?, topic)?;
     let leader = found(&metadata, topic)?
         .partitions
         .iter()
         .find(|found| found.partition_index == partition);
-    let leader = leader
-        .with_context(|| format!("{topic} has no partition {partition}"))?
-        .leader_id;
-    Wire::connect(&address_of(&metadata, leader)?, limit)
+    let leader = leader.with_context(|| format!("{topic} has no partition {partition}"))?;
+    // Metadata may name a leader that has just died.
+    let wire = address_of(&metadata, leader.leader_id).and_then(|address| Wire::connect(&address, LIMIT));
+    wire.map_err(|error| {
+        Changing(format!(
+            "the leader of {topic}-{partition} does not answer: {error:#}"
+        ))
+        .into()
+    })
 }
 
 fn await_leaders(wire: &mut Wire, topic: &str) -> Result<()> {
-    let end = std::time::Instant::now() + LIMIT;
+    let end = Instant::now() + LIMIT;
     loop {
         let metadata = describe(wire, topic)?;
         let led = found(&metadata, topic).is_ok_and(|topic| {
@@ -120,11 +174,11 @@ fn await_leaders(wire: &mut Wire, topic: &str) -> Result<()> {
             return Ok(());
         }
         ensure!(
-            std::time::Instant::now() < end,
+            Instant::now() < end,
             "{topic} has no leaders after {} s",
             LIMIT.as_secs()
         );
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(PAUSE);
     }
 }
 

@@ -112,6 +112,15 @@ impl Version {
             Tool::Storage => "kafka.tools.StorageTool",
         }
     }
+
+    /// The console consumer's option for a property of its printer. The old name still works on the newest versions, but
+    /// they print a warning among the records (KIP-1147).
+    pub const fn printer_option(self) -> &'static str {
+        match self {
+            Self::V3_3_2 | Self::V3_9_1 | Self::V4_0_0 => "--property",
+            Self::V4_3_1 | Self::V4_4_0 => "--formatter-property",
+        }
+    }
 }
 
 impl fmt::Display for Version {

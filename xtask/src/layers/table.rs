@@ -227,7 +227,7 @@ const CONNECT: &[RoomRule] = &[
     RoomRule {
         name: "herder",
         paths: &["herder"],
-        may_import: &["store", "task", "offsets", "convert", "config", "error", "api"],
+        may_import: &["store", "task", "offsets", "config", "error", "api"],
     },
     RoomRule {
         name: "store",

@@ -47,7 +47,7 @@ impl<T> RecordAccumulator<T> {
     pub(crate) fn drain(&mut self, now: Instant, request: RequestId, gate: &Gate<'_>) -> Option<Drained> {
         let mut drained: Option<Drained> = None;
         let mut size = 0_usize;
-        for id in self.from_cursor() {
+        for id in self.in_turn() {
             let next = self.next_of(now, id, gate);
             let (Next::Resend(bytes) | Next::Fresh(bytes)) = next else {
                 continue;
@@ -225,7 +225,7 @@ impl<T> RecordAccumulator<T> {
         })
     }
 
-    fn from_cursor(&self) -> Vec<PartitionId> {
+    fn in_turn(&self) -> Vec<PartitionId> {
         let behind = self.active.range(self.cursor..);
         let before = self.active.range(..self.cursor);
         behind.chain(before).copied().collect()

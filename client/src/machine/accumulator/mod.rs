@@ -314,7 +314,7 @@ impl<T> RecordAccumulator<T> {
         if topic.partitions.is_empty() {
             return Err(topic
                 .refusal()
-                .map_or(Refusal::Metadata(topic.error_code()), Refusal::Error));
+                .map_or_else(|| Refusal::Metadata(topic.error_code()), Refusal::Error));
         }
         let partition = topic
             .choose(record, bound, batch_size, &mut self.rng)

@@ -165,6 +165,11 @@ impl<T> Topic<T> {
         Some(Error::broker(kind, self.error_code, message))
     }
 
+    #[cfg(test)]
+    pub(crate) const fn sticky(&self) -> Option<usize> {
+        self.sticky
+    }
+
     fn explicit(&self, wanted: i32) -> Result<usize, Error> {
         usize::try_from(wanted)
             .ok()

@@ -1,14 +1,13 @@
 //! One assigned partition: where its reader stands and what it waits for (Java's `TopicPartitionState`).
 //!
 //! ```text
-//!            ListOffsets            Fetch                      take
-//! Unresolved ──────────▶ Resolving ───────▶ …
-//!     ▲  ▲                   │ offset
-//!     │  └── asked again ────┤
-//!     │                      ▼
-//!     │ out of range     Fetchable ──▶ Fetching ──▶ Buffered ──▶ Fetchable
-//!     └──────────────────────┴───────────┘
-//!  any ──▶ Failed (error not told yet) ──▶ Halted (until seek or assign)
+//!                 ask                 offset              ask              data
+//!  ─▶ Unresolved ─────▶ Resolving ─────────▶ Fetchable ─────────▶ Fetching ──────▶ Buffered
+//!     ▲   ▲  try again      │                ▲     ▲    try again     │               │
+//!     │   └─────────────────┘                │     └──────────────────┤               │
+//!     │                                      └────────────────────────┼── take ───────┘
+//!     └──────────────────── out of range ─────────────────────────────┘
+//!  any of them ── error ──▶ Failed ── take ──▶ Halted (until seek or assign)
 //! ```
 //! An answer counts only if the partition still waits for that very request; `seek` and `assign` put a new state in its place.
 

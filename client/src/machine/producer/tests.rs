@@ -1,1 +1,4 @@
+//! The machine against the model: the paths by hand, then sequences of calls and faults.
 
+mod by_chance;
+mod by_hand;

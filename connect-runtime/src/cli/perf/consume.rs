@@ -4,9 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
 use sealwax::config::ConsumerConfig;
-use sealwax::{Client, Consumer, FetchedRecords, StartOffset, TopicPartition};
+use sealwax::{Client, Consumer, FetchedRecords, IsolationLevel, StartOffset, TopicPartition};
 
 use super::cpu::CpuSeconds;
 use super::figures::Figures;
@@ -15,7 +14,6 @@ use crate::api::Settings;
 use crate::cli::cluster::{self, ClusterArguments};
 use crate::cli::isolation::Isolation;
 use crate::cli::{Exit, Failure};
-use crate::config;
 
 /// Arguments of `sealwax perf consume`.
 #[derive(Debug, clap::Args)]
@@ -78,15 +76,12 @@ pub(super) async fn run(arguments: Arguments) -> Result<(), Failure> {
 }
 
 fn consumer_config(settings: &Settings, arguments: &Arguments) -> Result<ConsumerConfig, Failure> {
-    let mut config = config::consumer_config(settings).map_err(|errors| cluster::invalid(&errors))?;
-    let configured = settings
-        .value("isolation.level")
-        .and_then(|name| Isolation::from_str(name, true).ok());
-    config.isolation_level = arguments
-        .isolation_level
-        .or(configured)
-        .unwrap_or(Isolation::ReadUncommitted)
-        .level();
+    let mut config = cluster::consumer_config(settings)?;
+    match (arguments.isolation_level, settings.value("isolation.level")) {
+        (Some(isolation), _) => config.isolation_level = isolation.level(),
+        (None, Some(_configured)) => {}
+        (None, None) => config.isolation_level = IsolationLevel::ReadUncommitted,
+    }
     if let Some(bytes) = arguments.fetch_size {
         config.max_partition_fetch_bytes = bytes;
     }
@@ -166,5 +161,41 @@ impl Run {
                 self.wanted
             ),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn config(flags: &str, settings: &[(&str, &str)]) -> ConsumerConfig {
+        let line = format!("consume --topic t --messages 1{flags}");
+        let arguments = Line::try_parse_from(line.split(' ')).unwrap().arguments;
+        consumer_config(&settings.iter().copied().collect(), &arguments).unwrap()
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_setting_and_that_over_the_default() {
+        let committed = [
+            ("isolation.level", "read_committed"),
+            ("max.partition.fetch.bytes", "7"),
+        ];
+        assert_eq!(config("", &[]).isolation_level, IsolationLevel::ReadUncommitted);
+        assert_eq!(
+            config("", &committed).isolation_level,
+            IsolationLevel::ReadCommitted
+        );
+        assert_eq!(config("", &committed).max_partition_fetch_bytes, 7);
+        let flags = config(" --isolation-level read_uncommitted --fetch-size 9", &committed);
+        assert_eq!(flags.isolation_level, IsolationLevel::ReadUncommitted);
+        assert_eq!(flags.max_partition_fetch_bytes, 9);
     }
 }

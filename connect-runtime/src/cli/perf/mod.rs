@@ -4,8 +4,9 @@
 //! process's own processor time.
 //!
 //! Rooms: one file per verb; `producer` (settings of producers), `payload`, `throttle` and `feed` (what is sent, and when),
-//! `acks` (awaiting deliveries), `meter` and `latency` (counting), `cpu` (processor time), `figures` (text and JSON).
+//! `acks` (awaiting deliveries), `abandon` (transactions that did not go through), `meter` and `latency` (counting), `cpu` (processor time), `figures` (text and JSON).
 
+mod abandon;
 mod acks;
 mod consume;
 mod cpu;

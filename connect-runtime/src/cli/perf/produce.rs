@@ -6,8 +6,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use sealwax::{CommitError, Delivery, Producer, Record, Transaction, TransactionalProducer};
+use sealwax::{Delivery, Producer, Record, Transaction, TransactionalProducer};
 
+use super::abandon;
 use super::acks::{Acknowledged, Acks};
 use super::cpu::CpuSeconds;
 use super::feed::{Feed, Step};
@@ -170,7 +171,12 @@ impl Sender {
         acks: &mut Acks,
     ) -> (Option<u64>, Result<(), Failure>) {
         match self {
-            Self::Idempotent(producer) => (None, pump(&mut &producer, topic, feed, acks, None).await),
+            Self::Idempotent(producer) => {
+                let sent = pump(&mut &producer, topic, feed, acks, None).await;
+                let failed =
+                    |error| cluster::failure(&format!("sending to topic \"{topic}\" failed"), &error);
+                (None, sent.map_err(failed))
+            }
             Self::Transactional {
                 mut producer,
                 duration,
@@ -201,19 +207,15 @@ async fn in_transactions(
             .begin()
             .await
             .map_err(|error| cluster::failure("a transaction cannot begin", &error))?;
-        pump(
-            &mut transaction,
-            topic,
-            feed,
-            acks,
-            Some(Instant::now() + duration),
-        )
-        .await?;
+        let ends = Instant::now() + duration;
+        if let Err(error) = pump(&mut transaction, topic, feed, acks, Some(ends)).await {
+            return Err(abandon::after_failed_send(transaction, topic, &error).await);
+        }
         acks.flush().await;
         let _proof = transaction
             .commit()
             .await
-            .map_err(|error| not_committed(&error))?;
+            .map_err(|error| abandon::not_committed(&error))?;
         *committed += 1;
     }
     Ok(())
@@ -243,7 +245,7 @@ async fn pump(
     feed: &mut Feed,
     acks: &mut Acks,
     until: Option<Instant>,
-) -> Result<(), Failure> {
+) -> sealwax::Result<()> {
     loop {
         let now = Instant::now();
         let left = until.map(|until| until.saturating_duration_since(now));
@@ -257,21 +259,11 @@ async fn pump(
                 tokio::time::sleep(left.map_or(wait, |left| left.min(wait))).await;
             }
             Step::Send(value) => {
-                let delivery = acks
-                    .beside(outlet.send(Record::new(topic, value)))
-                    .await
-                    .map_err(|error| {
-                        cluster::failure(&format!("sending to topic \"{topic}\" failed"), &error)
-                    })?;
+                let delivery = acks.beside(outlet.send(Record::new(topic, value))).await?;
                 acks.push(now, value.len() as u64, delivery).await;
             }
         }
     }
-}
-
-/// What to say when a transaction did not commit.
-pub(super) fn not_committed(error: &CommitError) -> Failure {
-    Failure::new(Exit::RunTime, error.to_string())
 }
 
 impl PayloadArguments {

@@ -6,7 +6,8 @@ use sealwax::config::ProducerConfig;
 use crate::api::Settings;
 use crate::cli::Failure;
 use crate::cli::cluster::{self, ClusterArguments};
-use crate::config;
+
+const TRANSACTIONAL_ID: &str = "transactional.id";
 
 /// The flags of a verb that produces.
 #[derive(Debug, clap::Args)]
@@ -37,11 +38,13 @@ impl ProducerArguments {
     pub(super) async fn prepare(&self) -> Result<Prepared, Failure> {
         let props: Settings = self.producer_props.iter().cloned().collect();
         let settings = self.cluster.settings(&props)?;
-        let config = config::producer_config(&settings).map_err(|errors| cluster::invalid(&errors))?;
+        let (config, unknown) =
+            ProducerConfig::from_properties(settings.iter()).map_err(|error| cluster::invalid(&error))?;
+        cluster::warn_without_effect(&unknown, &[TRANSACTIONAL_ID]);
         Ok(Prepared {
             client: cluster::connect(&settings).await?,
             config,
-            transactional_id: settings.value("transactional.id").map(str::to_owned),
+            transactional_id: settings.value(TRANSACTIONAL_ID).map(str::to_owned),
         })
     }
 }

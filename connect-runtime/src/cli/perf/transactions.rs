@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use sealwax::{Record, TransactionalProducer};
 
+use super::abandon;
 use super::cpu::CpuSeconds;
 use super::figures::Figures;
 use super::meter::Meter;
 use super::payload::Payload;
-use super::produce::not_committed;
 use super::producer::{Prepared, ProducerArguments, random_transactional_id};
 use crate::cli::{Failure, cluster};
 
@@ -115,20 +115,17 @@ impl Run {
             .map_err(|error| cluster::failure("a transaction cannot begin", &error))?;
         for _ in 0..arguments.records_per_transaction {
             // The commit fails if a record was not written, so its delivery need not be awaited.
-            let _delivery = transaction
+            if let Err(error) = transaction
                 .send(Record::new(&arguments.topic, self.payload.next()))
                 .await
-                .map_err(|error| {
-                    cluster::failure(
-                        &format!("sending to topic \"{}\" failed", arguments.topic),
-                        &error,
-                    )
-                })?;
+            {
+                return Err(abandon::after_failed_send(transaction, &arguments.topic, &error).await);
+            }
         }
         let _proof = transaction
             .commit()
             .await
-            .map_err(|error| not_committed(&error))?;
+            .map_err(|error| abandon::not_committed(&error))?;
         self.last = Instant::now();
         self.committed += 1;
         let bytes = arguments.records_per_transaction * u64::from(arguments.record_size);

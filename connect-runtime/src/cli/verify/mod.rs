@@ -32,7 +32,6 @@ use super::cluster::{self, ClusterArguments};
 use super::isolation::Isolation;
 use super::{Exit, Failure};
 use crate::api::Settings;
-use crate::config;
 
 /// Arguments of `sealwax verify`.
 #[derive(Debug, clap::Args)]
@@ -70,7 +69,7 @@ pub struct Arguments {
 pub async fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut counter = Counter::new(arguments.numbers).ok_or_else(|| no_memory(arguments.numbers))?;
     let settings = arguments.cluster.settings(&Settings::new())?;
-    let config = config::consumer_config(&settings).map_err(|errors| cluster::invalid(&errors))?;
+    let config = cluster::consumer_config(&settings)?;
     let client = cluster::connect(&settings).await?;
     let mut plan = capture(&client, &arguments.topic).await?;
     let mut consumer = consumer(&client, config, &arguments, &plan)?;

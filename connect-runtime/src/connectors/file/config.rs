@@ -1,4 +1,4 @@
-//! The keys of the file source: Java's `file`, `topic`, `batch.size`, and two of ours for bad input.
+//! The keys of the file source: Java's `file`, `topic`, `batch.size`, two of ours for bad input, and one for its own transactions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ const TOPIC: &str = "topic";
 const BATCH_SIZE: &str = "batch.size";
 const MAX_LINE_BYTES: &str = "max.line.bytes";
 const INVALID_UTF8: &str = "invalid.utf8";
+const TRANSACTION_LINES: &str = "transaction.lines";
 
 /// A line longer than this could be larger than one message may be on a broker with its defaults (1 MiB with all its
 /// framing), and has to be held in memory until its end is seen.
@@ -34,6 +35,7 @@ pub(super) struct FileConfig {
     pub(super) batch_size: usize,
     pub(super) max_line_bytes: usize,
     pub(super) invalid_utf8: InvalidUtf8,
+    pub(super) transaction_lines: usize,
 }
 
 pub(super) fn definition() -> ConfigDef {
@@ -66,6 +68,16 @@ pub(super) fn definition() -> ConfigDef {
             .default("fail")
             .allowing(Validator::OneOf(&["fail", "replace"])),
         )
+        .key(
+            ConfigKey::optional(
+                TRANSACTION_LINES,
+                ConfigType::Int,
+                "With transaction.boundary=connector: the most lines of one transaction. It ends earlier when everything \
+                 in the file was read.",
+            )
+            .default("2000")
+            .allowing(Validator::AtLeast(1)),
+        )
 }
 
 impl FileConfig {
@@ -87,6 +99,7 @@ impl FileConfig {
             topic: parsed.text(TOPIC).unwrap_or_default().into(),
             batch_size: size(BATCH_SIZE),
             max_line_bytes: size(MAX_LINE_BYTES),
+            transaction_lines: size(TRANSACTION_LINES),
             invalid_utf8: match parsed.text(INVALID_UTF8) {
                 Some(text) if text.eq_ignore_ascii_case("replace") => InvalidUtf8::Replace,
                 _ => InvalidUtf8::Fail,

@@ -60,8 +60,9 @@ impl SourceConnector for FileStreamSourceConnector {
         }
     }
 
+    /// Java's file source cannot; ours ends a transaction after `transaction.lines` lines.
     fn can_define_transaction_boundaries(&self, settings: &Settings) -> BoundarySupport {
         let _ = settings;
-        BoundarySupport::Unsupported
+        BoundarySupport::Supported
     }
 }

@@ -15,7 +15,7 @@ use super::config::{FileConfig, InvalidUtf8};
 use super::lines::{Line, LineSplitter};
 use crate::api::{
     ConnectError, FlatMap, FlatValue, SchemaAndValue, Settings, SourceOffset, SourcePartition, SourceRecord,
-    SourceTask, SourceTaskContext, Text,
+    SourceTask, SourceTaskContext, Text, TransactionContext,
 };
 
 const FILENAME: &str = "filename";
@@ -39,6 +39,10 @@ struct OpenFile {
     file: File,
     lines: LineSplitter,
     partition: SourcePartition,
+    /// The say on transactions, with `transaction.boundary=connector` only.
+    transactions: Option<TransactionContext>,
+    /// Lines since the last end of a transaction.
+    in_transaction: usize,
     /// An error that waits until the records before it were returned.
     failed: Option<ConnectError>,
 }
@@ -60,7 +64,9 @@ impl SourceTask for FileStreamSourceTask {
             .as_ref()
             .and_then(|context| context.offset(&partition));
         let position = position_of(&config.name, committed.as_ref())?;
-        self.open = Some(OpenFile::at(config, partition, position).await?);
+        let mut open = OpenFile::at(config, partition, position).await?;
+        open.transactions = self.context.as_ref().and_then(|context| context.transactions().cloned());
+        self.open = Some(open);
         Ok(())
     }
 
@@ -108,6 +114,8 @@ impl OpenFile {
             file,
             lines,
             partition,
+            transactions: None,
+            in_transaction: 0,
             failed: None,
         })
     }
@@ -122,7 +130,10 @@ impl OpenFile {
                 .take_lines(self.config.batch_size, &mut lines)
                 .map_err(|e| self.too_long(e.start))?;
             if !lines.is_empty() {
-                return self.records(lines).map(Some);
+                let all_read = lines.len() < self.config.batch_size;
+                let mut records = self.records(lines)?;
+                self.end_transactions(&mut records, all_read || self.failed.is_some())?;
+                return Ok(Some(records));
             }
             if self.read_chunk().await? == 0 {
                 self.check_size().await?;
@@ -146,6 +157,21 @@ impl OpenFile {
             }
         }
         Ok(records)
+    }
+
+    /// With `transaction.boundary=connector`: a transaction ends after `transaction.lines` lines, and with the last line
+    /// that was read, so that none stays open while the file does not grow.
+    fn end_transactions(&mut self, records: &mut [SourceRecord], all_read: bool) -> Result<(), ConnectError> {
+        let Some(transactions) = &self.transactions else { return Ok(()) };
+        let last = records.len().saturating_sub(1);
+        for (index, record) in records.iter_mut().enumerate() {
+            self.in_transaction += 1;
+            if self.in_transaction >= self.config.transaction_lines || (all_read && index == last) {
+                transactions.commit_transaction_after(record)?;
+                self.in_transaction = 0;
+            }
+        }
+        Ok(())
     }
 
     async fn read_chunk(&mut self) -> Result<usize, ConnectError> {

@@ -205,3 +205,29 @@ async fn there_is_one_task() {
     connector.start(&settings).await.unwrap();
     assert_eq!(connector.task_configs(8).unwrap(), [settings]);
 }
+
+#[tokio::test]
+async fn with_boundary_connector_transactions_end_after_their_lines_and_at_the_end_of_the_file() {
+    let fixture = Fixture::new(b"1\n2\n3\n4\n5\n").with("transaction.lines", "2");
+    let mut task = FileStreamSourceConnector::default().task();
+    task.initialize(SourceTaskContext::new(
+        fixture.settings.clone(),
+        Arc::new(At(None)),
+        Some(crate::api::TransactionContext::default()),
+    ));
+    task.start(&fixture.settings).await.unwrap();
+    let records = task.poll().await.unwrap().unwrap();
+    let ends: Vec<bool> = records
+        .iter()
+        .map(|record| record.boundary() == Some(crate::api::RecordBoundary::Commit))
+        .collect();
+    assert_eq!(ends, [false, true, false, true, true]);
+}
+
+#[tokio::test]
+async fn with_another_boundary_no_record_is_marked() {
+    let fixture = Fixture::new(b"1\n2\n3\n").with("transaction.lines", "2");
+    let mut task = fixture.start(None).await.unwrap();
+    let records = task.poll().await.unwrap().unwrap();
+    assert!(records.iter().all(|record| record.boundary().is_none()));
+}

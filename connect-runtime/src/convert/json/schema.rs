@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::read::read_value;
 use super::write::{comma, write_string, write_value};
-use crate::api::{Field, Schema, SchemaKind};
+use crate::api::{Field, Parameters, Schema, SchemaKind};
 use crate::convert::ConvertError;
 
 /// Appends a schema; `field` is its name inside a struct.
@@ -148,7 +148,7 @@ fn read_fields(object: &Map<String, Json>) -> Result<Vec<Field>, ConvertError> {
     fields.iter().map(read).collect()
 }
 
-fn read_parameters(object: &Map<String, Json>) -> Result<Vec<(Arc<str>, Arc<str>)>, ConvertError> {
+fn read_parameters(object: &Map<String, Json>) -> Result<Parameters, ConvertError> {
     let entries = match object.get("parameters") {
         None | Some(Json::Null) => return Ok(Vec::new()),
         Some(Json::Object(entries)) => entries,

@@ -1,3 +1,5 @@
+//! The filter on batches made by hand, rule by rule; then on random logs that are cut into answers anywhere.
+
 use bytes::Bytes;
 use proptest::prelude::*;
 use sealwax_protocol::error::DecodeError;

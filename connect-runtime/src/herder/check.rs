@@ -3,46 +3,52 @@
 //! Input: the worker's and the connector's configuration, the plugins. Output: the connector and how its tasks are to be
 //! run, or every problem at once.
 
-use sealwax::config::ProducerConfig;
+use sealwax::config::{ConsumerConfig, ProducerConfig};
 
-use crate::api::{BoundarySupport, ConfigError, ExactlyOnceSupport, Settings, SourceConnector};
+use super::FindSource;
+use crate::api::{BoundarySupport, ConfigError, ExactlyOnceSupport, SourceConnector};
 use crate::config::{
     BoundaryKind, ConnectorConfig, ExactlyOnceRequest, InvalidConfig, WorkerConfig, consumer_config,
     producer_config,
 };
 use crate::convert::{ConverterUse, Converters, converter};
-use crate::plugin::Plugins;
 use crate::store::CompactedTopic;
-use crate::task::{TaskId, TaskSetup};
 
 const BOUNDARY: &str = "transaction.boundary";
 const SUPPORT: &str = "exactly.once.support";
 
 /// A connector whose configuration is valid. Nothing is started.
-pub struct CheckedConnector {
+pub(super) struct CheckedConnector {
     pub(super) config: ConnectorConfig,
     pub(super) connector: Box<dyn SourceConnector>,
-    /// The setup of its tasks; number, transactional id and settings of each are still to be filled in.
-    pub(super) setup: TaskSetup,
+    pub(super) common: CommonSetup,
     /// What the operator should know.
     pub(super) warnings: Vec<String>,
+}
+
+/// What all tasks of a connector have in common.
+#[derive(Debug, Clone)]
+pub(super) struct CommonSetup {
+    pub(super) offsets_topic: CompactedTopic,
+    /// Settings of the consumer that reads the offsets.
+    pub(super) consumer: ConsumerConfig,
+    pub(super) producer: ProducerConfig,
+    pub(super) boundary: BoundaryKind,
 }
 
 /// Checks class, the connector's own keys, exactly-once support, converters, offsets topic and clients.
 pub(super) fn check(
     worker: &WorkerConfig,
-    plugins: &Plugins,
+    find: &FindSource,
     config: ConnectorConfig,
 ) -> Result<CheckedConnector, InvalidConfig> {
     let origin = format!("connector {}", config.name);
-    let connector = plugins
-        .source(&config.class)
-        .map_err(|error| InvalidConfig::new(&origin, vec![error]))?;
+    let connector = find(&config.class).map_err(|error| InvalidConfig::new(&origin, vec![error]))?;
     let mut errors = connector.validate(config.settings());
     errors.extend(check_exactly_once(&config, worker, connector.as_ref()));
     errors.extend(converters(&config, worker).err().unwrap_or_default());
-    let setup = match setup(&config, worker) {
-        Ok(setup) if errors.is_empty() => setup,
+    let mut common = match common_setup(&config, worker) {
+        Ok(common) if errors.is_empty() => common,
         Ok(_) => return Err(InvalidConfig::new(origin, errors)),
         Err(more) => {
             errors.extend(more);
@@ -51,12 +57,11 @@ pub(super) fn check(
     };
     let mut warnings = config.warnings(&connector.config_def(), worker);
     warnings.extend(warn_of_support(&config, connector.as_ref()));
-    let (setup, warning) = with_bounded_interval(setup);
-    warnings.extend(warning);
+    warnings.extend(bound_interval(&config.name, &mut common));
     Ok(CheckedConnector {
         config,
         connector,
-        setup,
+        common,
         warnings,
     })
 }
@@ -131,25 +136,19 @@ pub(super) fn converters(
     }
 }
 
-fn setup(config: &ConnectorConfig, worker: &WorkerConfig) -> Result<TaskSetup, Vec<ConfigError>> {
+fn common_setup(config: &ConnectorConfig, worker: &WorkerConfig) -> Result<CommonSetup, Vec<ConfigError>> {
     let producer = producer_config(&config.producer_settings(worker));
     let consumer = consumer_config(&config.consumer_settings(worker));
     match (config.offsets_topic(worker), producer, consumer) {
-        (Ok(name), Ok(producer), Ok(consumer)) => Ok(TaskSetup {
-            id: TaskId {
-                connector: config.name.clone(),
-                task: 0,
-            },
-            transactional_id: String::new(),
+        (Ok(name), Ok(producer), Ok(consumer)) => Ok(CommonSetup {
             offsets_topic: CompactedTopic {
                 name,
                 partitions: worker.offset_storage_partitions,
                 replication_factor: worker.offset_storage_replication_factor,
             },
-            settings: Settings::new(),
-            boundary: config.boundary(worker),
-            producer,
             consumer,
+            producer,
+            boundary: config.boundary(worker),
         }),
         (topic, producer, consumer) => {
             let mut errors: Vec<_> = topic.err().into_iter().collect();
@@ -162,25 +161,21 @@ fn setup(config: &ConnectorConfig, worker: &WorkerConfig) -> Result<TaskSetup, V
 
 /// A transaction that is open for longer than `transaction.timeout.ms` is aborted by its coordinator, so the interval is
 /// held at half of that. Java's defaults make both 60 s, which fails there.
-fn with_bounded_interval(mut setup: TaskSetup) -> (TaskSetup, Option<String>) {
-    let ProducerConfig {
-        transaction_timeout, ..
-    } = setup.producer;
-    let most = transaction_timeout / 2;
-    match setup.boundary {
+fn bound_interval(connector: &str, common: &mut CommonSetup) -> Option<String> {
+    let timeout = common.producer.transaction_timeout;
+    let most = timeout / 2;
+    match common.boundary {
         BoundaryKind::Interval(interval) if interval > most => {
-            setup.boundary = BoundaryKind::Interval(most);
-            let warning = format!(
-                "{BOUNDARY}.interval.ms={} of connector {} is held at {} ms, half of transaction.timeout.ms={}: an older \
-                 transaction would be aborted by the broker",
+            common.boundary = BoundaryKind::Interval(most);
+            Some(format!(
+                "{BOUNDARY}.interval.ms={} of connector {connector} is held at {} ms, half of transaction.timeout.ms={}: \
+                 an older transaction would be aborted by the broker",
                 interval.as_millis(),
-                setup.id.connector,
                 most.as_millis(),
-                transaction_timeout.as_millis()
-            );
-            (setup, Some(warning))
+                timeout.as_millis()
+            ))
         }
-        BoundaryKind::Poll | BoundaryKind::Interval(_) | BoundaryKind::Connector => (setup, None),
+        BoundaryKind::Poll | BoundaryKind::Interval(_) | BoundaryKind::Connector => None,
     }
 }
 
@@ -188,13 +183,60 @@ fn with_bounded_interval(mut setup: TaskSetup) -> (TaskSetup, Option<String>) {
 mod tests {
     use std::time::Duration;
 
+    use async_trait::async_trait;
+
     use super::*;
+    use crate::api::{ConfigDef, ConfigKey, ConfigType, ConnectError, Settings, SourceTask, Validator};
+
+    /// A connector with two keys, exactly-once if it has a file.
+    struct Fake;
+
+    #[async_trait]
+    impl SourceConnector for Fake {
+        fn version(&self) -> &'static str {
+            "1"
+        }
+
+        fn config_def(&self) -> ConfigDef {
+            let key = |name| ConfigKey::required(name, ConfigType::String, "");
+            ConfigDef::new()
+                .key(key("file"))
+                .key(key("topic").allowing(Validator::NonEmpty))
+        }
+
+        async fn start(&mut self, _settings: &Settings) -> Result<(), ConnectError> {
+            Ok(())
+        }
+
+        fn task(&self) -> Box<dyn SourceTask> {
+            unreachable!("a check starts nothing")
+        }
+
+        fn task_configs(&self, _max: usize) -> Result<Vec<Settings>, ConnectError> {
+            Ok(Vec::new())
+        }
+
+        fn exactly_once_support(&self, settings: &Settings) -> ExactlyOnceSupport {
+            match settings.value("file") {
+                Some("") => ExactlyOnceSupport::Unsupported,
+                Some(_) => ExactlyOnceSupport::Supported,
+                None => ExactlyOnceSupport::Unknown,
+            }
+        }
+    }
+
+    fn find(class: &str) -> Result<Box<dyn SourceConnector>, ConfigError> {
+        match class {
+            "Fake" => Ok(Box::new(Fake)),
+            other => Err(ConfigError::invalid("connector.class", other, "unknown")),
+        }
+    }
 
     fn checked(worker: &[(&str, &str)], connector: &[(&str, &str)]) -> Result<CheckedConnector, String> {
         let worker = WorkerConfig::from_settings(worker.iter().copied().collect()).unwrap();
         let base: Settings = [
             ("name", "c"),
-            ("connector.class", "FileStreamSource"),
+            ("connector.class", "Fake"),
             ("file", "f"),
             ("topic", "t"),
         ]
@@ -202,7 +244,7 @@ mod tests {
         .collect();
         let config =
             ConnectorConfig::from_settings(base.overlaid(&connector.iter().copied().collect())).unwrap();
-        check(&worker, &Plugins::built_in(), config).map_err(|invalid| invalid.to_string())
+        check(&worker, &find, config).map_err(|invalid| invalid.to_string())
     }
 
     fn refused(connector: &[(&str, &str)]) -> String {
@@ -215,8 +257,8 @@ mod tests {
             .ok()
             .unwrap();
         assert_eq!(checked.warnings, Vec::<String>::new());
-        assert_eq!(checked.setup.offsets_topic.name, "g-c-offsets");
-        assert_eq!(checked.setup.offsets_topic.partitions, 1);
+        assert_eq!(checked.common.offsets_topic.name, "g-c-offsets");
+        assert_eq!(checked.common.offsets_topic.partitions, 1);
     }
 
     #[test]
@@ -260,7 +302,7 @@ mod tests {
         ];
         let checked = checked(&[], &interval).ok().unwrap();
         assert_eq!(
-            checked.setup.boundary,
+            checked.common.boundary,
             BoundaryKind::Interval(Duration::from_secs(5))
         );
         assert!(

@@ -1,60 +1,47 @@
-//! The worker: from a connector's configuration to tasks that can be run.
+//! From a connector's checked configuration to tasks that can be run.
 //!
-//! Input: the worker's configuration, a connected client, the plugins. Output: for each connector every problem of its
-//! configuration at once (`check`), or a started connector and its [`TaskRunner`]s.
-
-mod check;
+//! Input: the worker's configuration, a connected client, a way to find connectors. Output: a started connector and its
+//! [`TaskRunner`]s.
 
 use std::sync::Arc;
 
 use sealwax::Client;
 use tokio::sync::watch;
 
+use super::FindSource;
+use super::check::{CheckedConnector, CommonSetup, check, converters};
+use super::offset_store::TopicOffsets;
 use crate::api::{ConnectError, Settings, SourceConnector};
 use crate::config::{ConnectorConfig, InvalidConfig, WorkerConfig};
-use crate::plugin::Plugins;
 use crate::task::{AlwaysOwner, Stop, TaskId, TaskRunner, TaskSetup, TaskState};
 
-pub use check::CheckedConnector;
-
 /// What all connectors of a process share.
-#[derive(Debug, Clone)]
-pub struct Worker {
-    config: WorkerConfig,
-    client: Client,
-    plugins: Plugins,
+#[derive(Clone)]
+pub(super) struct Launcher {
+    pub(super) config: WorkerConfig,
+    pub(super) client: Client,
+    pub(super) find: Arc<FindSource>,
 }
 
-impl Worker {
-    /// A worker with a connected client.
-    pub fn new(config: WorkerConfig, client: Client, plugins: Plugins) -> Self {
-        Self {
-            config,
-            client,
-            plugins,
-        }
-    }
+/// A connector that was started.
+pub(super) struct StartedConnector {
+    config: ConnectorConfig,
+    connector: Arc<dyn SourceConnector>,
+    common: CommonSetup,
+}
 
-    /// Checks a connector's configuration. Starts nothing.
-    ///
-    /// # Errors
-    /// Every problem at once.
-    pub fn check(&self, config: ConnectorConfig) -> Result<CheckedConnector, InvalidConfig> {
-        check::check(&self.config, &self.plugins, config)
+impl Launcher {
+    /// Checks a connector's configuration; every problem at once. Starts nothing.
+    pub(super) fn check(&self, config: ConnectorConfig) -> Result<CheckedConnector, InvalidConfig> {
+        check(&self.config, self.find.as_ref(), config)
     }
 
     /// Starts a connector.
-    ///
-    /// # Errors
-    /// The connector does not start.
-    ///
-    /// # Cancel safety
-    /// The connector is dropped.
-    pub async fn start(&self, checked: CheckedConnector) -> Result<StartedConnector, ConnectError> {
+    pub(super) async fn start(&self, checked: CheckedConnector) -> Result<StartedConnector, ConnectError> {
         let CheckedConnector {
             config,
             mut connector,
-            setup,
+            common,
             warnings,
         } = checked;
         for warning in warnings {
@@ -70,15 +57,17 @@ impl Worker {
         Ok(StartedConnector {
             config,
             connector: Arc::from(connector),
-            setup,
+            common,
         })
     }
 
-    /// The tasks of a started connector, ready to run.
-    ///
-    /// # Errors
-    /// The connector cannot split its work, or wants more tasks than `tasks.max`.
-    pub fn tasks(&self, started: &StartedConnector, stop: &Stop) -> Result<Vec<TaskRunner>, ConnectError> {
+    /// The tasks of a started connector, ready to run. Fails if the connector cannot split its work, or wants more tasks
+    /// than `tasks.max`.
+    pub(super) fn tasks(
+        &self,
+        started: &StartedConnector,
+        stop: &Stop,
+    ) -> Result<Vec<TaskRunner>, ConnectError> {
         let most = started.config.tasks_max;
         let settings = started.connector.task_configs(most)?;
         if settings.len() > most {
@@ -98,11 +87,18 @@ impl Worker {
         settings: Settings,
         stop: Stop,
     ) -> Result<TaskRunner, ConnectError> {
-        let converters = check::converters(&started.config, &self.config).map_err(|errors| {
+        let converters = converters(&started.config, &self.config).map_err(|errors| {
             let texts: Vec<_> = errors.iter().map(ToString::to_string).collect();
             ConnectError::config(texts.join("; "))
         })?;
         let maker = started.connector.clone();
+        let common = started.common.clone();
+        let store = TopicOffsets {
+            client: self.client.clone(),
+            connector: started.config.name.clone(),
+            topic: common.offsets_topic,
+            consumer: common.consumer,
+        };
         let setup = TaskSetup {
             id: TaskId {
                 connector: started.config.name.clone(),
@@ -110,12 +106,14 @@ impl Worker {
             },
             transactional_id: started.config.transactional_id(&self.config, task),
             settings,
-            ..started.setup.clone()
+            boundary: common.boundary,
+            producer: common.producer,
         };
         Ok(TaskRunner {
             client: self.client.clone(),
             setup,
             ownership: Arc::new(AlwaysOwner),
+            store: Arc::new(store),
             converters,
             new_task: Box::new(move || maker.task()),
             stop,
@@ -124,19 +122,9 @@ impl Worker {
     }
 }
 
-/// A connector that was started.
-pub struct StartedConnector {
-    config: ConnectorConfig,
-    connector: Arc<dyn SourceConnector>,
-    setup: TaskSetup,
-}
-
 impl StartedConnector {
     /// Ends the connector, after its tasks are gone.
-    ///
-    /// # Cancel safety
-    /// The connector is dropped without the rest of its stop.
-    pub async fn stop(mut self) {
+    pub(super) async fn stop(mut self) {
         match Arc::get_mut(&mut self.connector) {
             Some(connector) => connector.stop().await,
             None => tracing::warn!(

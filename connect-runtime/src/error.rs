@@ -1,4 +1,4 @@
-//! Why a topic that holds the runtime's state cannot be used.
+//! Errors that several rooms share: why a topic that holds the runtime's state cannot be used.
 
 /// An error of a store. Each names the topic and what mends it.
 #[derive(Debug, thiserror::Error)]

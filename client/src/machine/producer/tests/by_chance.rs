@@ -1,0 +1,250 @@
+//! Sequences of calls against plans of faults. What must hold at every instant is watched by the harness; here the end is judged.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use crate::config::ProducerConfig;
+use crate::error::ErrorKind;
+use crate::machine::Machine;
+use crate::machine::testing::faults::{self, Fault};
+use crate::machine::testing::harness::{self, Harness};
+use crate::machine::testing::log::Status;
+use crate::machine::testing::model::Model;
+use crate::machine::transaction::Verdict;
+
+#[derive(Debug, Clone, Copy)]
+enum Op {
+    /// Appends to a partition.
+    Append(i32),
+    /// Some steps of the world.
+    Steps(u8),
+    /// Time passes.
+    Wait(u16),
+    Commit,
+    Abort,
+    /// The transaction's handle is dropped.
+    Drop,
+    /// A commit is asked for, but nobody waits for its verdict.
+    Leave,
+    /// The coordinator loses patience.
+    TimeOut,
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        10 => (0..4).prop_map(Op::Append),
+        4 => (1_u8..6).prop_map(Op::Steps),
+        2 => (0_u16..300).prop_map(Op::Wait),
+        3 => Just(Op::Commit),
+        1 => Just(Op::Abort),
+        1 => Just(Op::Drop),
+        1 => Just(Op::Leave),
+    ];
+    prop::collection::vec(op, 1..60)
+}
+
+/// Short deadlines, so that a lasting fault outlives them.
+fn config() -> ProducerConfig {
+    ProducerConfig {
+        max_block: Duration::from_secs(2),
+        delivery_timeout: Duration::from_secs(4),
+        ..harness::config()
+    }
+}
+
+/// Plays `ops`; the verdicts by transaction.
+fn play(harness: &mut Harness, ops: &[Op]) -> HashMap<u64, Verdict> {
+    let mut verdicts = HashMap::new();
+    let mut open = None;
+    for op in ops {
+        match op {
+            Op::Append(partition) => {
+                if open.is_none() {
+                    open = harness.begin().ok();
+                }
+                if let Some(serial) = open {
+                    // A doomed transaction takes no records.
+                    let _ = harness.append(*partition, Some(serial));
+                }
+            }
+            Op::Steps(count) => (0..*count).for_each(|_| harness.advance()),
+            Op::Wait(ms) => harness.run_for(Duration::from_millis(u64::from(*ms))),
+            Op::Commit => {
+                if let Some(serial) = open.take() {
+                    verdicts.insert(serial, harness.commit(serial));
+                }
+            }
+            Op::Abort => {
+                if let Some(serial) = open.take() {
+                    verdicts.insert(serial, harness.abort(serial));
+                }
+            }
+            Op::Drop => {
+                if let Some(serial) = open.take() {
+                    harness.machine.abandon(harness.now, serial);
+                }
+            }
+            Op::Leave => {
+                if open.take().is_some() {
+                    let _ = harness.machine.commit(harness.now);
+                }
+            }
+            Op::TimeOut => harness.model.time_out(),
+        }
+    }
+    if let Some(serial) = open {
+        verdicts.insert(serial, harness.commit(serial));
+    }
+    for _ in 0..1000 {
+        harness.advance();
+    }
+    verdicts
+}
+
+fn judge_transactions(harness: &Harness, verdicts: &HashMap<u64, Verdict>) {
+    let mut by_serial: HashMap<u64, Vec<usize>> = HashMap::new();
+    for taken in &harness.taken {
+        assert!(
+            harness.results.contains_key(&taken.batch),
+            "record {} has no result",
+            taken.value
+        );
+        let committed = harness
+            .in_log(taken.value)
+            .iter()
+            .filter(|status| **status == Status::Committed)
+            .count();
+        assert!(
+            committed <= 1,
+            "record {} is committed {committed} times",
+            taken.value
+        );
+        let serial = taken.serial.expect("a transaction");
+        by_serial.entry(serial).or_default().push(committed);
+    }
+    for (serial, committed) in by_serial {
+        let all = committed.iter().all(|count| *count == 1);
+        let none = committed.iter().all(|count| *count == 0);
+        match verdicts.get(&serial) {
+            Some(Verdict::Committed) => assert!(all, "transaction {serial} is not whole: {committed:?}"),
+            Some(Verdict::Aborted(error) | Verdict::Fenced(error) | Verdict::Fatal(error)) => {
+                assert!(
+                    none,
+                    "transaction {serial} was said not to be committed ({error}): {committed:?}"
+                );
+            }
+            Some(Verdict::Unknown(_)) | None => {
+                assert!(all || none, "transaction {serial} is torn: {committed:?}");
+            }
+        }
+    }
+}
+
+fn is_alive(harness: &Harness) -> bool {
+    matches!(harness.machine.initialized(), Some(Ok(())) | None)
+}
+
+fn judge_rest(harness: &Harness) {
+    assert!(harness.machine.is_idle(), "{:?}", harness.machine);
+    assert!(harness.machine.is_drained());
+    if is_alive(harness) {
+        let open = harness.model.logs.values().flat_map(|log| &log.entries);
+        let open = open.filter(|entry| entry.status == Status::Open).count();
+        assert_eq!(open, 0, "a transaction is left hanging");
+    }
+}
+
+fn transactions(version: i16, seed: u64, ops: &[Op], plan: Vec<Fault>) -> Harness {
+    let mut harness = Harness::new(Model::new(version, 4, 0), true, config(), seed);
+    harness.run();
+    harness.faults = plan.into();
+    let verdicts = play(&mut harness, ops);
+    judge_transactions(&harness, &verdicts);
+    harness
+}
+
+proptest! {
+    #[test]
+    fn under_v1_no_fault_tears_a_transaction(ops in ops(), plan in faults::plan(), seed: u64) {
+        let harness = transactions(0, seed, &ops, plan);
+        judge_rest(&harness);
+    }
+
+    #[test]
+    fn under_v2_no_fault_tears_a_transaction(ops in ops(), plan in faults::plan(), seed: u64) {
+        let harness = transactions(2, seed, &ops, plan);
+        judge_rest(&harness);
+        prop_assert!(is_alive(&harness), "nothing here is fatal under V2");
+    }
+
+    #[test]
+    fn a_coordinator_that_loses_patience_tears_nothing(
+        ops in prop::collection::vec(
+            prop_oneof![
+                8 => (0..4).prop_map(Op::Append),
+                3 => (1_u8..6).prop_map(Op::Steps),
+                2 => Just(Op::Commit),
+                1 => Just(Op::TimeOut),
+            ],
+            1..60,
+        ),
+        plan in faults::plan(),
+        version in prop_oneof![Just(0_i16), Just(2)],
+        seed: u64,
+    ) {
+        transactions(version, seed, &ops, plan);
+    }
+
+    #[test]
+    fn without_transactions_each_record_is_written_at_most_once_and_in_order(
+        ops in prop::collection::vec(
+            prop_oneof![
+                8 => (0..4).prop_map(Op::Append),
+                3 => (1_u8..6).prop_map(Op::Steps),
+                1 => (0_u16..40_000).prop_map(Op::Wait),
+            ],
+            1..80,
+        ),
+        plan in faults::plan(),
+        seed: u64,
+    ) {
+        let mut harness = Harness::new(Model::new(2, 4, 0), false, config(), seed);
+        harness.run();
+        harness.faults = plan.into();
+        for op in &ops {
+            match op {
+                Op::Append(partition) => { harness.append(*partition, None).unwrap(); }
+                Op::Steps(count) => (0..*count).for_each(|_| harness.advance()),
+                Op::Wait(ms) => harness.run_for(Duration::from_millis(u64::from(*ms))),
+                Op::Commit | Op::Abort | Op::Drop | Op::Leave | Op::TimeOut => {}
+            }
+        }
+        harness.run_for(Duration::from_secs(300));
+        judge_plain(&harness);
+    }
+}
+
+fn judge_plain(harness: &Harness) {
+    for taken in &harness.taken {
+        let written = harness.in_log(taken.value).len();
+        match &harness.results[&taken.batch] {
+            Ok(metadata) => {
+                assert_eq!(written, 1, "record {} was confirmed", taken.value);
+                assert_eq!(metadata.topic_partition.partition, taken.partition);
+                if let Some(base) = metadata.base_offset {
+                    let place = usize::try_from(base).unwrap() + usize::try_from(taken.index).unwrap();
+                    let log = &harness.model.logs[&metadata.topic_partition];
+                    assert_eq!(log.entries[place].value, taken.value);
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::OutcomeUnknown => assert!(written <= 1),
+            Err(error) => assert_eq!(written, 0, "record {} was said to be lost: {error}", taken.value),
+        }
+    }
+    for log in harness.model.logs.values() {
+        assert!(log.entries.is_sorted_by_key(|entry| entry.value), "out of order");
+    }
+    assert!(harness.machine.is_drained());
+}

@@ -1,0 +1,519 @@
+//! Plays a producer's machine against the model under virtual time, and watches what must hold for every request that leaves.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use sealwax_protocol::error_code::ErrorCode;
+use sealwax_protocol::ids::{NodeId, Sequence, TopicPartition};
+use sealwax_protocol::request::RequestBody;
+use sealwax_protocol::response::ResponseBody;
+
+use super::faults::Fault;
+use super::log::{Incoming, Status};
+use super::model::{self, Model, TOPIC};
+use crate::config::ProducerConfig;
+use crate::error::{Error, ErrorKind};
+use crate::machine::accumulator::Refusal;
+use crate::machine::accumulator::batch::BatchResult;
+use crate::machine::producer::{ProducerMachine, Settings};
+use crate::machine::retry::Backoff;
+use crate::machine::transaction::Verdict;
+use crate::machine::{Destination, Lane, Machine, Outbound, RequestFailure, RequestId};
+use crate::record::Record;
+
+/// A record that was taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taken {
+    pub(crate) value: u64,
+    pub(crate) partition: i32,
+    /// The batch's tag.
+    pub(crate) batch: u64,
+    pub(crate) index: u32,
+    /// The transaction.
+    pub(crate) serial: Option<u64>,
+}
+
+/// A machine, a model, and what lies between them.
+pub(crate) struct Harness {
+    pub(crate) machine: ProducerMachine<u64>,
+    pub(crate) model: Model,
+    pub(crate) now: Instant,
+    pub(crate) taken: Vec<Taken>,
+    pub(crate) results: HashMap<u64, BatchResult>,
+    /// Every request that left, in order.
+    pub(crate) sent: Vec<Outbound>,
+    /// What happens to the next requests.
+    pub(crate) faults: VecDeque<Fault>,
+    lanes: BTreeMap<(String, u8), VecDeque<Outbound>>,
+    delayed: VecDeque<Outbound>,
+    rng: fastrand::Rng,
+    next_batch: u64,
+    watch: Watch,
+}
+
+/// What was seen of the requests so far.
+#[derive(Debug, Default)]
+struct Watch {
+    is_transactional: bool,
+    /// Bytes by partition, producer and first sequence: a resend is the same.
+    batches: HashMap<(TopicPartition, (i64, i16), i32), Bytes>,
+    /// The sequence that comes next, by partition and producer.
+    next: HashMap<(TopicPartition, (i64, i16)), Sequence>,
+    /// Produce requests on the wire, by node; their batches by partition.
+    on_wire: HashMap<RequestId, (Destination, Vec<TopicPartition>)>,
+    transactional_call: Option<RequestId>,
+    /// Partitions that were added to the open transaction (V1).
+    added: HashSet<TopicPartition>,
+    /// V1: id and epoch with which a transactional request had no answer in this transaction.
+    tainted: Option<(i64, i16)>,
+    /// Those that must not be used any more.
+    forbidden: HashSet<(i64, i16)>,
+}
+
+pub(crate) fn config() -> ProducerConfig {
+    ProducerConfig {
+        batch_size: 200,
+        linger: Duration::from_millis(5),
+        max_block: Duration::from_secs(60),
+        ..ProducerConfig::default()
+    }
+}
+
+impl Harness {
+    pub(crate) fn new(model: Model, transactional: bool, config: ProducerConfig, seed: u64) -> Self {
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "an Instant cannot be made otherwise; only differences matter"
+        )]
+        let now = Instant::now();
+        let settings = Settings {
+            request_timeout: config.max_block / 2,
+            config,
+            transactional_id: transactional.then(|| "t".into()),
+            backoff: Backoff {
+                initial: Duration::from_millis(100),
+                max: Duration::from_secs(1),
+            },
+        };
+        let mut machine = ProducerMachine::new(settings, fastrand::Rng::with_seed(seed));
+        machine.handle_cluster(now, &model.view());
+        Self {
+            machine,
+            model,
+            now,
+            taken: Vec::new(),
+            results: HashMap::new(),
+            sent: Vec::new(),
+            faults: VecDeque::new(),
+            lanes: BTreeMap::new(),
+            delayed: VecDeque::new(),
+            rng: fastrand::Rng::with_seed(seed ^ 0x5EED),
+            next_batch: 0,
+            watch: Watch {
+                is_transactional: transactional,
+                ..Watch::default()
+            },
+        }
+    }
+
+    /// A transactional producer that has its id.
+    pub(crate) fn transactional(transaction_version: i16) -> Self {
+        let mut harness = Self::new(Model::new(transaction_version, 4, 0), true, config(), 7);
+        harness.run();
+        harness.machine.initialized().expect("an answer").expect("an id");
+        harness
+    }
+
+    /// A producer without transactions that has its id.
+    pub(crate) fn idempotent() -> Self {
+        let mut harness = Self::new(Model::new(2, 4, 0), false, config(), 7);
+        harness.run();
+        harness.machine.initialized().expect("an answer").expect("an id");
+        harness
+    }
+
+    /// Appends a record with a value of its own.
+    pub(crate) fn append(&mut self, partition: i32, serial: Option<u64>) -> Result<Taken, Error> {
+        let value = u64::try_from(self.taken.len()).expect("few records");
+        let bytes = value.to_be_bytes();
+        let record = Record::new(TOPIC, &bytes).partition(partition);
+        let tag = self.next_batch;
+        let appended = self
+            .machine
+            .append(self.now, &record, 0, || tag, |tag, index| (*tag, index));
+        let appended = appended.map_err(|refusal| match refusal {
+            Refusal::Error(error) => error,
+            Refusal::Metadata(code) => Error::broker(ErrorKind::UnknownTopic, code, "no metadata"),
+            Refusal::Memory => Error::new(ErrorKind::Timeout, "no memory"),
+        })?;
+        if appended.opened.is_some() {
+            self.next_batch += 1;
+        }
+        let (batch, index) = appended.ticket;
+        let taken = Taken {
+            value,
+            partition,
+            batch,
+            index,
+            serial,
+        };
+        self.taken.push(taken);
+        Ok(taken)
+    }
+
+    /// Begins a transaction, however long that takes.
+    pub(crate) fn begin(&mut self) -> Result<u64, Error> {
+        for _ in 0..10_000 {
+            if let Some(begun) = self.machine.begin(self.now) {
+                self.watch.begin();
+                return begun;
+            }
+            self.advance();
+        }
+        panic!("begin never came to an end");
+    }
+
+    /// Asks for a commit, and plays until the verdict.
+    pub(crate) fn commit(&mut self, serial: u64) -> Verdict {
+        if let Err(error) = self.machine.commit(self.now) {
+            return Verdict::Fatal(error);
+        }
+        self.verdict(serial)
+    }
+
+    /// Asks for an abort, and plays until the verdict.
+    pub(crate) fn abort(&mut self, serial: u64) -> Verdict {
+        if let Err(error) = self.machine.abort(self.now) {
+            return Verdict::Fatal(error);
+        }
+        self.verdict(serial)
+    }
+
+    /// Plays until there is a verdict.
+    pub(crate) fn verdict(&mut self, serial: u64) -> Verdict {
+        for _ in 0..10_000 {
+            if let Some(verdict) = self.machine.verdict(serial) {
+                return verdict;
+            }
+            self.advance();
+        }
+        panic!("no verdict");
+    }
+
+    /// Plays until nothing is on the wire and nothing is due at this instant.
+    pub(crate) fn run(&mut self) {
+        loop {
+            self.collect();
+            if !self.deliver_one() {
+                return;
+            }
+        }
+    }
+
+    /// Plays for a while, timers included.
+    pub(crate) fn run_for(&mut self, time: Duration) {
+        let end = self.now + time;
+        self.run();
+        while let Some(at) = self.machine.poll_timeout().filter(|at| *at <= end) {
+            self.now = at;
+            self.machine.handle_timeout(at);
+            self.run();
+        }
+        self.now = end;
+    }
+
+    /// One step: an answer if something is on the wire, else the next timer.
+    pub(crate) fn advance(&mut self) {
+        self.collect();
+        if self.deliver_one() {
+            self.collect();
+            return;
+        }
+        match self.machine.poll_timeout() {
+            Some(at) => {
+                assert!(at > self.now, "a timer in the past would spin");
+                self.now = at;
+                self.machine.handle_timeout(at);
+            }
+            None => self.now += Duration::from_millis(1),
+        }
+        self.collect();
+    }
+
+    /// Takes the machine's outputs.
+    pub(crate) fn collect(&mut self) {
+        while self.machine.poll_directive().is_some() {}
+        while let Some(outbound) = self.machine.poll_request(self.now) {
+            let incomplete = self.next_batch - u64::try_from(self.results.len()).expect("few");
+            let pending_events = self.drain_events();
+            self.watch.request(
+                &outbound,
+                incomplete - u64::try_from(pending_events).expect("few"),
+            );
+            self.sent.push(outbound.clone());
+            let lane = (format!("{:?}", outbound.to), lane_number(outbound.lane));
+            self.lanes.entry(lane).or_default().push_back(outbound);
+        }
+        self.drain_events();
+    }
+
+    /// The requests that left since this was asked last, oldest first.
+    pub(crate) fn take_sent(&mut self) -> Vec<&'static str> {
+        std::mem::take(&mut self.sent)
+            .iter()
+            .map(|outbound| match &outbound.body {
+                RequestBody::InitProducerId(_) => "InitProducerId",
+                RequestBody::AddPartitionsToTxn(_) => "AddPartitionsToTxn",
+                RequestBody::Produce(_) => "Produce",
+                RequestBody::EndTxn(request) if request.committed => "EndTxn(commit)",
+                RequestBody::EndTxn(_) => "EndTxn(abort)",
+                _ => "other",
+            })
+            .collect()
+    }
+
+    /// The producer ids, epochs and first sequences of the Produce requests that left, by request.
+    pub(crate) fn stamps(&self) -> Vec<((i64, i16), i32)> {
+        let requests = self.sent.iter().filter_map(|outbound| match &outbound.body {
+            RequestBody::Produce(request) => Some(request),
+            _ => None,
+        });
+        let parts = requests
+            .flat_map(|request| &request.topics)
+            .flat_map(|topic| &topic.partitions);
+        parts
+            .map(|part| Incoming::read(&part.records))
+            .map(|batch| (batch.producer, batch.base_sequence))
+            .collect()
+    }
+
+    /// The result of a record's batch.
+    pub(crate) fn result(&self, taken: Taken) -> &BatchResult {
+        &self.results[&taken.batch]
+    }
+
+    /// What became of a record in the log, once per appearance.
+    pub(crate) fn in_log(&self, value: u64) -> Vec<Status> {
+        let entries = self.model.logs.values().flat_map(|log| &log.entries);
+        entries
+            .filter(|entry| entry.value == value)
+            .map(|entry| entry.status)
+            .collect()
+    }
+
+    fn drain_events(&mut self) -> usize {
+        let mut count = 0;
+        while let Some(resolved) = self.machine.poll_event() {
+            let before = self.results.insert(resolved.tag, resolved.result);
+            assert!(before.is_none(), "batch {} has two results", resolved.tag);
+            count += 1;
+        }
+        count
+    }
+
+    /// Lets the oldest request of a random lane meet its fate.
+    pub(crate) fn deliver_one(&mut self) -> bool {
+        self.lanes.retain(|_, queue| !queue.is_empty());
+        if !self.delayed.is_empty() && self.rng.u8(..8) == 0 {
+            let late = self.delayed.pop_front().expect("a request");
+            self.model.handle(&late);
+        }
+        if self.lanes.is_empty() {
+            return false;
+        }
+        let nth = self.rng.usize(..self.lanes.len());
+        let outbound = self
+            .lanes
+            .values_mut()
+            .nth(nth)
+            .and_then(VecDeque::pop_front)
+            .expect("a request");
+        let fault = self.faults.pop_front().unwrap_or(Fault::None);
+        let result = self.meet(fault, &outbound);
+        self.watch.answer(&outbound, &result);
+        self.machine.handle_response(self.now, outbound.id, result);
+        true
+    }
+
+    fn meet(&mut self, fault: Fault, outbound: &Outbound) -> Result<ResponseBody, RequestFailure> {
+        let lost = || {
+            let error = Error::new(ErrorKind::Unreachable, "the connection broke");
+            Err(RequestFailure::Unanswered(error))
+        };
+        match fault {
+            Fault::None => Ok(self.model.handle(outbound)),
+            Fault::NotSent => {
+                let error = Error::new(ErrorKind::Unreachable, "no connection");
+                Err(RequestFailure::NotSent(error))
+            }
+            Fault::RequestLost => lost(),
+            Fault::AnswerLost => {
+                self.model.handle(outbound);
+                lost()
+            }
+            Fault::Delayed => {
+                // A late InitProducerId would end whatever is open: safe, but of no interest here.
+                if !matches!(outbound.body, RequestBody::InitProducerId(_)) {
+                    self.delayed.push_back(outbound.clone());
+                }
+                lost()
+            }
+            Fault::Refused(nth) => Ok(model::refusal(&outbound.body, Fault::code(nth, &outbound.body))),
+            Fault::Says(code) => Ok(model::refusal(&outbound.body, code)),
+            Fault::TimedOut => {
+                self.model.handle(outbound);
+                Ok(model::refusal(&outbound.body, ErrorCode::REQUEST_TIMED_OUT))
+            }
+        }
+    }
+}
+
+const fn lane_number(lane: Lane) -> u8 {
+    match lane {
+        Lane::General => 0,
+        Lane::Produce => 1,
+        Lane::Fetch => 2,
+        Lane::Coordinator => 3,
+    }
+}
+
+impl Watch {
+    fn begin(&mut self) {
+        self.added.clear();
+        self.forbidden.extend(self.tainted.take());
+    }
+
+    fn request(&mut self, outbound: &Outbound, incomplete: u64) {
+        match &outbound.body {
+            RequestBody::Produce(request) => {
+                assert_eq!(request.transactional_id.is_some(), self.is_transactional);
+                assert_eq!(outbound.lane, Lane::Produce);
+                let partitions = request.topics.iter().flat_map(|topic| {
+                    let name = Arc::clone(&topic.name);
+                    topic
+                        .partitions
+                        .iter()
+                        .map(move |part| (TopicPartition::new(Arc::clone(&name), part.index), &part.records))
+                });
+                let partitions: Vec<_> = partitions.collect();
+                let names: BTreeSet<_> = partitions.iter().map(|(name, _)| name.clone()).collect();
+                assert_eq!(
+                    names.len(),
+                    partitions.len(),
+                    "a partition stands twice in a request"
+                );
+                for (partition, bytes) in &partitions {
+                    assert_eq!(outbound.to, Destination::Node(NodeId(partition.partition % 2)));
+                    self.batch(outbound, partition, bytes);
+                }
+                let wire = (outbound.to.clone(), names.into_iter().collect());
+                self.on_wire.insert(outbound.id, wire);
+                self.check_wire();
+            }
+            RequestBody::EndTxn(request) => {
+                assert_eq!(incomplete, 0, "EndTxn while batches have no result");
+                self.transactional(outbound, (request.producer_id.0, request.producer_epoch));
+            }
+            RequestBody::AddPartitionsToTxn(request) => {
+                let producer = (
+                    request.v3_and_below_producer_id.0,
+                    request.v3_and_below_producer_epoch,
+                );
+                self.transactional(outbound, producer);
+            }
+            RequestBody::InitProducerId(_) => self.one_call(outbound),
+            other => panic!("a producer sent {other:?}"),
+        }
+    }
+
+    fn transactional(&mut self, outbound: &Outbound, producer: (i64, i16)) {
+        self.one_call(outbound);
+        assert!(
+            !self.forbidden.contains(&producer),
+            "{producer:?} is used after a request with it had no answer"
+        );
+    }
+
+    fn one_call(&mut self, outbound: &Outbound) {
+        assert_eq!(self.transactional_call, None, "two transactional requests");
+        self.transactional_call = Some(outbound.id);
+    }
+
+    fn batch(&mut self, outbound: &Outbound, partition: &TopicPartition, bytes: &Bytes) {
+        let batch = Incoming::read(bytes);
+        assert_eq!(batch.transactional, self.is_transactional);
+        assert!(
+            !self.forbidden.contains(&batch.producer),
+            "{:?} is used after a request with it had no answer",
+            batch.producer
+        );
+        if self.is_transactional && outbound.versions.max <= 11 {
+            assert!(
+                self.added.contains(partition),
+                "{partition} is written to before it was added"
+            );
+        }
+        let key = (partition.clone(), batch.producer, batch.base_sequence);
+        match self.batches.get(&key) {
+            Some(before) => assert_eq!(before, bytes, "a resend differs"),
+            None => {
+                let next = self
+                    .next
+                    .entry((partition.clone(), batch.producer))
+                    .or_insert(Sequence::ZERO);
+                assert_eq!(batch.base_sequence, next.get(), "a gap in the sequences");
+                *next = next.add(u32::try_from(batch.len()).expect("few"));
+                self.batches.insert(key, bytes.clone());
+            }
+        }
+    }
+
+    fn check_wire(&self) {
+        let mut by_node: HashMap<&Destination, usize> = HashMap::new();
+        let mut by_partition: HashMap<&TopicPartition, usize> = HashMap::new();
+        for (to, partitions) in self.on_wire.values() {
+            *by_node.entry(to).or_default() += 1;
+            for partition in partitions {
+                *by_partition.entry(partition).or_default() += 1;
+            }
+        }
+        assert!(by_node.values().all(|count| *count <= 5), "{by_node:?}");
+        assert!(by_partition.values().all(|count| *count <= 5), "{by_partition:?}");
+    }
+
+    fn answer(&mut self, outbound: &Outbound, result: &Result<ResponseBody, RequestFailure>) {
+        self.on_wire.remove(&outbound.id);
+        if self.transactional_call == Some(outbound.id) {
+            self.transactional_call = None;
+        }
+        if let (RequestBody::AddPartitionsToTxn(_), Ok(ResponseBody::AddPartitionsToTxn(response))) =
+            (&outbound.body, result)
+        {
+            for topic in &response.results_by_topic_v3_and_below {
+                let name: Arc<str> = topic.name.0.as_str().into();
+                for part in &topic.results_by_partition {
+                    if part.partition_error_code == 0 {
+                        let partition = TopicPartition::new(Arc::clone(&name), part.partition_index);
+                        self.added.insert(partition);
+                    }
+                }
+            }
+        }
+        if let Err(RequestFailure::Unanswered(_)) = result {
+            match &outbound.body {
+                RequestBody::AddPartitionsToTxn(request) => {
+                    self.tainted = Some((
+                        request.v3_and_below_producer_id.0,
+                        request.v3_and_below_producer_epoch,
+                    ));
+                }
+                RequestBody::EndTxn(request) if outbound.versions.max <= 4 => {
+                    self.tainted = Some((request.producer_id.0, request.producer_epoch));
+                }
+                _ => {}
+            }
+        }
+    }
+}
