@@ -119,6 +119,9 @@ impl From<StoreError> for Fault {
 }
 
 fn kind_of(error: &Error) -> FaultKind {
+    if error.code() == Some(ErrorCode::INVALID_TOPIC_EXCEPTION) {
+        return FaultKind::Permanent;
+    }
     classify(error.kind(), error.code().map(ErrorCode::class))
 }
 
@@ -153,6 +156,9 @@ fn classify(kind: ErrorKind, class: Option<ErrorClass>) -> FaultKind {
 
 /// What a person can do, for the errors where that is known here better than in the client.
 fn mend(error: &Error) -> &'static str {
+    if error.code() == Some(ErrorCode::INVALID_TOPIC_EXCEPTION) {
+        return "; set topic to a valid name";
+    }
     match error.kind() {
         ErrorKind::UnknownTopic => {
             "; create the topic (kafka-topics --create), or let the broker do it (auto.create.topics.enable=true)"
