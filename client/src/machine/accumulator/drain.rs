@@ -1,7 +1,7 @@
 //! What is sent when: batches that are ready, by leader; batches that are out of time; when to look again. In: time, the current
 //! producer, which partitions and nodes may be sent to. Out: the batches of one Produce request.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use sealwax_protocol::ids::{NodeId, ProducerIdAndEpoch, TopicPartition};
@@ -85,13 +85,13 @@ impl<T> RecordAccumulator<T> {
         drained
     }
 
-    /// Fails the batches whose delivery timeout has passed and that are not on the wire: the first failure that matters to the
-    /// producer's state. A batch on the wire is left until its request has an answer or a deadline of its own.
+    /// Fails the batches whose delivery timeout has passed and that are not on the wire. A batch on the wire is left until its request has an answer or a deadline of its own.
     pub(crate) fn expire(&mut self, now: Instant) -> Vec<Failure> {
         if self.next_expiry.is_none_or(|at| at > now) {
             return Vec::new();
         }
         let timeout = self.settings.delivery_timeout;
+        let transactional = self.settings.transactional;
         let mut failures = Vec::new();
         for id in self.active.iter().copied().collect::<Vec<_>>() {
             let (Some(name), Some(partition)) = (self.topic_partition(id), self.topics.partition_mut(id))
@@ -102,24 +102,17 @@ impl<T> RecordAccumulator<T> {
             let producer = partition.queue.producer();
             let retrying = partition.queue.take_retrying(|batch| is_due(batch.created()));
             let waiting = partition.queue.take_waiting(|batch| is_due(batch.created()));
-            let late = |what: &str| {
-                let message = format!(
-                    "{name}: a batch {what} within delivery.timeout.ms = {}; check that the partition has a leader and the \
-                     broker can be reached",
-                    timeout.as_millis()
-                );
-                Error::new(ErrorKind::Timeout, message)
-            };
-            if !retrying.is_empty() && !self.settings.transactional {
+            if !retrying.is_empty() && !transactional {
                 self.broken.insert(id);
             }
             for batch in retrying {
-                let loss = Loss {
-                    topic_partition: &name,
-                    cause: late("was not acknowledged"),
-                    fate: batch.fate(),
-                };
-                let error = loss.into_error(self.settings.transactional);
+                let error = late(
+                    &name,
+                    "was not acknowledged",
+                    timeout,
+                    batch.fate(),
+                    transactional,
+                );
                 failures.push(Failure {
                     error: error.clone(),
                     stamped: Some(producer),
@@ -127,12 +120,13 @@ impl<T> RecordAccumulator<T> {
                 self.resolved.push_back(batch.fail(error));
             }
             for batch in waiting {
-                let loss = Loss {
-                    topic_partition: &name,
-                    cause: late("could not be sent"),
-                    fate: Fate::Unwritten,
-                };
-                let error = loss.into_error(self.settings.transactional);
+                let error = late(
+                    &name,
+                    "could not be sent",
+                    timeout,
+                    Fate::Unwritten,
+                    transactional,
+                );
                 failures.push(Failure {
                     error: error.clone(),
                     stamped: None,
@@ -230,4 +224,19 @@ impl<T> RecordAccumulator<T> {
         let before = self.active.range(..self.cursor);
         behind.chain(before).copied().collect()
     }
+}
+
+/// What the records of a batch are told that is out of time.
+fn late(name: &TopicPartition, what: &str, timeout: Duration, fate: Fate, transactional: bool) -> Error {
+    let message = format!(
+        "{name}: a batch {what} within delivery.timeout.ms = {}; check that the partition has a leader and the broker can be \
+         reached",
+        timeout.as_millis()
+    );
+    let loss = Loss {
+        topic_partition: name,
+        cause: Error::new(ErrorKind::Timeout, message),
+        fate,
+    };
+    loss.into_error(transactional)
 }

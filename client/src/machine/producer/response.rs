@@ -199,17 +199,7 @@ fn outcome(
     meaning: Meaning,
     transactional_id: Option<&str>,
 ) -> BatchOutcome {
-    let error = |kind, what: &str| {
-        let mut message = format!("{}-{}: {what}", asked.topic, asked.index);
-        if let Some(words) = &part.error_message {
-            message = format!("{message} ({words})");
-        }
-        if let Some(record) = part.record_errors.first() {
-            let words = record.message.as_deref().unwrap_or("no reason given");
-            message = format!("{message}; record {} of the batch: {words}", record.batch_index);
-        }
-        Error::broker(kind, part.error_code, message)
-    };
+    let error = |kind, what: &str| explain(asked, part, kind, what);
     match meaning {
         Meaning::Written => BatchOutcome::Written {
             base_offset: (part.base_offset >= 0).then_some(part.base_offset),
@@ -259,6 +249,19 @@ fn outcome(
             "the producer cannot go on",
         )),
     }
+}
+
+/// An error with all that the broker said about it.
+fn explain(asked: &Asked, part: &ProducePartitionResponse, kind: ErrorKind, what: &str) -> Error {
+    let mut message = format!("{}-{}: {what}", asked.topic, asked.index);
+    if let Some(words) = &part.error_message {
+        message = format!("{message} ({words})");
+    }
+    if let Some(record) = part.record_errors.first() {
+        let words = record.message.as_deref().unwrap_or("no reason given");
+        message = format!("{message}; record {} of the batch: {words}", record.batch_index);
+    }
+    Error::broker(kind, part.error_code, message)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! gets and bumps a producer id. Java's name is the same.
 
 mod add_partitions;
+mod answers;
 mod calls;
 mod end_txn;
 mod init_producer_id;
