@@ -11,8 +11,8 @@ use crate::config::{
     BoundaryKind, ConnectorConfig, ExactlyOnceRequest, InvalidConfig, WorkerConfig, consumer_config,
     producer_config,
 };
-use crate::convert::{ConverterUse, Converters, converter};
 use crate::store::CompactedTopic;
+use crate::task::converters;
 
 const BOUNDARY: &str = "transaction.boundary";
 const SUPPORT: &str = "exactly.once.support";
@@ -112,28 +112,6 @@ fn warn_of_support(config: &ConnectorConfig, connector: &dyn SourceConnector) ->
             config.name
         )
     })
-}
-
-/// The converters of a task.
-pub(super) fn converters(
-    config: &ConnectorConfig,
-    worker: &WorkerConfig,
-) -> Result<Converters, Vec<ConfigError>> {
-    let make = |usage: ConverterUse| {
-        let (class, settings) = config.converter(usage.key(), worker);
-        converter(usage, &class, &settings)
-    };
-    match (
-        make(ConverterUse::Key),
-        make(ConverterUse::Value),
-        make(ConverterUse::Header),
-    ) {
-        (Ok(key), Ok(value), Ok(header)) => Ok(Converters { key, value, header }),
-        (key, value, header) => Err([key.err(), value.err(), header.err()]
-            .into_iter()
-            .flatten()
-            .collect()),
-    }
 }
 
 fn common_setup(config: &ConnectorConfig, worker: &WorkerConfig) -> Result<CommonSetup, Vec<ConfigError>> {

@@ -9,11 +9,11 @@ use sealwax::Client;
 use tokio::sync::watch;
 
 use super::FindSource;
-use super::check::{CheckedConnector, CommonSetup, check, converters};
+use super::check::{CheckedConnector, CommonSetup, check};
 use super::offset_store::TopicOffsets;
 use crate::api::{ConnectError, Settings, SourceConnector};
 use crate::config::{ConnectorConfig, InvalidConfig, WorkerConfig};
-use crate::task::{AlwaysOwner, Stop, TaskId, TaskRunner, TaskSetup, TaskState};
+use crate::task::{AlwaysOwner, Stop, TaskId, TaskRunner, TaskSetup, TaskState, converters};
 
 /// What all connectors of a process share.
 #[derive(Clone)]

@@ -160,9 +160,6 @@ fn mend(error: &Error) -> &'static str {
         return "; set topic to a valid name";
     }
     match error.kind() {
-        ErrorKind::UnknownTopic => {
-            "; create the topic (kafka-topics --create), or let the broker do it (auto.create.topics.enable=true)"
-        }
         ErrorKind::RecordTooLarge => {
             "; raise producer.override.max.request.size and the topic's max.message.bytes, or take the record out"
         }

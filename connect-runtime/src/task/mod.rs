@@ -3,6 +3,7 @@
 
 mod backoff;
 mod boundary;
+mod converters;
 mod exactly_once;
 mod fault;
 mod feed;
@@ -22,6 +23,7 @@ use crate::api::Settings;
 use crate::config::BoundaryKind;
 
 pub use boundary::{Decision, Event, TransactionBoundary};
+pub use converters::converters;
 pub use fault::{Fault, FaultKind};
 pub use offset_store::{OffsetStore, StoredOffsets};
 pub use ownership::{AlwaysOwner, Ownership};
