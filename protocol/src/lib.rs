@@ -6,6 +6,7 @@
 //! Cold APIs use the message types of the `kafka-protocol` crate (re-exported as [`messages`]) in flexible versions only;
 //! Produce, Fetch and record batches have codecs of their own.
 
+mod api_versions;
 mod body;
 pub mod byte_buf;
 pub mod error;

@@ -9,6 +9,7 @@ use kafka_protocol::messages::{
     ListOffsetsResponse, MetadataResponse, TxnOffsetCommitResponse,
 };
 
+use crate::api_versions::read_api_versions;
 use crate::body::{DecodeBody, EncodeBody};
 use crate::error::{DecodeError, EncodeError};
 use crate::fetch::FetchResponse;
@@ -17,7 +18,6 @@ use crate::frame::EncodedFrame;
 use crate::ids::CorrelationId;
 use crate::produce::ProduceResponse;
 use crate::request::{check_spoken, is_fallback, unsupported, versions_of};
-use crate::version::read_api_versions;
 
 macro_rules! responses {
     ($($name:ident($body:ty);)*) => {

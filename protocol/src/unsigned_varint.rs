@@ -1,6 +1,5 @@
-//! Unsigned variable-length integers of flexible messages (KIP-482): seven bits a byte, lowest first, at most five bytes.
-
-use bytes::{BufMut, BytesMut};
+//! Reading unsigned variable-length integers of flexible messages (KIP-482) byte by byte: seven bits a byte, lowest first,
+//! at most five bytes. Writing them, and reading them from a slice, is in `varint`.
 
 /// A number of which some bytes were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,15 +39,6 @@ impl PartialVarint {
     }
 }
 
-/// Appends a number.
-pub(crate) fn put(buf: &mut BytesMut, mut value: u32) {
-    while value >= 0x80 {
-        buf.put_u8((value & 0x7F) as u8 | 0x80);
-        value >>= 7;
-    }
-    buf.put_u8(value as u8);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,8 +70,8 @@ mod tests {
             268_435_456,
             u32::MAX,
         ] {
-            let mut buf = BytesMut::new();
-            put(&mut buf, value);
+            let mut buf = Vec::new();
+            crate::varint::write_unsigned_varint(&mut buf, value);
             assert_eq!(read(&buf), Step::Done(value));
         }
     }

@@ -13,16 +13,31 @@ use serde_json::Value;
 /// If cargo cannot build it.
 pub fn sealwax() -> Result<PathBuf> {
     static PATH: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    PATH.get_or_init(|| build().map_err(|error| format!("{error:#}"))).clone().map_err(|reason| anyhow!(reason))
+    PATH.get_or_init(|| build().map_err(|error| format!("{error:#}")))
+        .clone()
+        .map_err(|reason| anyhow!(reason))
 }
 
 fn build() -> Result<PathBuf> {
     let output = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--package", "sealwax-connect", "--bin", "sealwax", "--message-format", "json"])
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "sealwax-connect",
+            "--bin",
+            "sealwax",
+            "--message-format",
+            "json",
+        ])
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .output()
         .context("cargo cannot be started")?;
-    ensure!(output.status.success(), "cargo build failed: {}", String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "cargo build failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())

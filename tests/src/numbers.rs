@@ -9,7 +9,9 @@ use anyhow::{Context, Result};
 /// # Errors
 /// If the file cannot be written.
 pub fn write(path: &Path, count: u64) -> Result<()> {
-    let text: String = (1..=count).flat_map(|number| [number.to_string(), "\n".to_owned()]).collect();
+    let text: String = (1..=count)
+        .flat_map(|number| [number.to_string(), "\n".to_owned()])
+        .collect();
     std::fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
 }
 
@@ -19,7 +21,10 @@ pub fn difference(lines: &[String], count: u64) -> Option<String> {
     for (index, line) in lines.iter().enumerate() {
         let wanted = index as u64 + 1;
         if line.parse() != Ok(wanted) {
-            return Some(format!("record {index} is {line:?} instead of {wanted} ({} records in all)", lines.len()));
+            return Some(format!(
+                "record {index} is {line:?} instead of {wanted} ({} records in all)",
+                lines.len()
+            ));
         }
     }
     (lines.len() as u64 != count).then(|| format!("{} records instead of {count}", lines.len()))

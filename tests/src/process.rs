@@ -34,7 +34,11 @@ impl Process {
             .spawn()
             .context("sealwax cannot be started")?;
         let leash = Leash::kill(child.id(), "sealwax")?;
-        Ok(Self { child, log: log.to_owned(), _leash: leash })
+        Ok(Self {
+            child,
+            log: log.to_owned(),
+            _leash: leash,
+        })
     }
 
     /// Its process id.
@@ -101,6 +105,9 @@ impl Drop for Process {
 /// # Errors
 /// If the process is gone.
 pub fn signal_pid(pid: u32, signal: Signal) -> Result<()> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).context("no such process id")?;
+    let pid = i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .context("no such process id")?;
     Ok(kill_process(pid, signal)?)
 }

@@ -13,7 +13,9 @@ pub fn java(cluster: &Cluster, topic: &str, isolation: Isolation) -> Result<Vec<
     let mut lines = Vec::new();
     ConsoleConsumer::new(topic, isolation)
         .idle(Duration::from_secs(6))
-        .run(cluster.jvm(), &cluster.bootstrap(), |line| lines.push(line.to_owned()))?;
+        .run(cluster.jvm(), &cluster.bootstrap(), |line| {
+            lines.push(line.to_owned())
+        })?;
     Ok(lines)
 }
 
@@ -26,6 +28,8 @@ pub fn java_with_keys(cluster: &Cluster, topic: &str, isolation: Isolation) -> R
     ConsoleConsumer::new(topic, isolation)
         .idle(Duration::from_secs(6))
         .property("print.key", "true")
-        .run(cluster.jvm(), &cluster.bootstrap(), |line| lines.push(line.to_owned()))?;
+        .run(cluster.jvm(), &cluster.bootstrap(), |line| {
+            lines.push(line.to_owned())
+        })?;
     Ok(lines)
 }

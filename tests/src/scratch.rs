@@ -18,7 +18,9 @@ impl Scratch {
     /// # Errors
     /// If it cannot be made.
     pub fn new() -> Result<Self> {
-        Ok(Self { dir: tempfile::tempdir()? })
+        Ok(Self {
+            dir: tempfile::tempdir()?,
+        })
     }
 
     /// Its path.
@@ -42,5 +44,9 @@ impl Scratch {
 #[must_use]
 pub fn unique(stem: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    format!("{stem}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+    format!(
+        "{stem}-{}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
 }

@@ -8,11 +8,7 @@ use anyhow::{Result, bail};
 ///
 /// # Errors
 /// The condition's own error, or that it did not come in time.
-pub fn until<T>(
-    what: &str,
-    limit: Duration,
-    mut condition: impl FnMut() -> Result<Option<T>>,
-) -> Result<T> {
+pub fn until<T>(what: &str, limit: Duration, mut condition: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let end = Instant::now() + limit;
     loop {
         if let Some(found) = condition()? {

@@ -29,8 +29,10 @@ fn says(output: &str, words: &[&str]) -> Result<()> {
 }
 
 fn await_word(worker: &Process, word: &str) -> Result<()> {
-    wait::until(word, Duration::from_secs(30), || Ok(worker.output()?.contains(word).then_some(())))
-        .with_context(|| worker.output().unwrap_or_default())
+    wait::until(word, Duration::from_secs(30), || {
+        Ok(worker.output()?.contains(word).then_some(()))
+    })
+    .with_context(|| worker.output().unwrap_or_default())
 }
 
 #[test]
@@ -53,13 +55,19 @@ fn a_missing_file_fails_its_connector_and_no_other() -> Result<()> {
     worker.kill()?;
     says(&output, &["missing", "/nowhere/to/be/found.txt"])?;
     let seen = readers::java(&cluster, &source.topic, Isolation::ReadCommitted)?;
-    ensure!(numbers::difference(&seen, 1_001).is_none(), "{:?}", numbers::difference(&seen, 1_001));
+    ensure!(
+        numbers::difference(&seen, 1_001).is_none(),
+        "{:?}",
+        numbers::difference(&seen, 1_001)
+    );
     Ok(())
 }
 
 #[test]
 fn a_missing_topic_without_auto_creation_is_named() -> Result<()> {
-    let cluster = Cluster::builder(Version::V4_4_0).config("auto.create.topics.enable", "false").start()?;
+    let cluster = Cluster::builder(Version::V4_4_0)
+        .config("auto.create.topics.enable", "false")
+        .start()?;
     let source = FileSource::numbers(&cluster.bootstrap(), 10, &["producer.override.max.block.ms=2000"])?;
     let (status, output) = ends(&source)?;
     ensure!(status.code() == Some(1), "{status}");
@@ -144,7 +152,16 @@ fn a_wrong_type_names_key_value_and_what_is_allowed() -> Result<()> {
     let source = FileSource::numbers(&cluster.bootstrap(), 10, &["transaction.boundary=sometimes"])?;
     let (status, output) = ends(&source)?;
     ensure!(status.code() == Some(2), "{status}: {output}");
-    says(&output, &["transaction.boundary", "sometimes", "poll", "interval", "connector"])
+    says(
+        &output,
+        &[
+            "transaction.boundary",
+            "sometimes",
+            "poll",
+            "interval",
+            "connector",
+        ],
+    )
 }
 
 #[test]

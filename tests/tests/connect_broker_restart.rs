@@ -15,7 +15,9 @@ const LINES: u64 = 60_000;
 fn feed(file: &Path) -> Result<()> {
     let mut file = std::fs::OpenOptions::new().append(true).open(file)?;
     for chunk in 0..LINES / 100 {
-        let lines: String = (1..=100).map(|index| format!("{}\n", chunk * 100 + index)).collect();
+        let lines: String = (1..=100)
+            .map(|index| format!("{}\n", chunk * 100 + index))
+            .collect();
         file.write_all(lines.as_bytes())?;
         // The pace of the input, not a wait for anything.
         std::thread::sleep(Duration::from_millis(10));
@@ -42,7 +44,9 @@ fn nodes_die_and_return(nodes: u16, version: Version) -> Result<()> {
             cluster.node(node)?.kill()?;
             cluster.node(node)?.start()?;
         }
-        feeder.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        feeder
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
     progress::await_whole_file(&bootstrap, &source, &worker, Duration::from_secs(120))?;
     worker.kill()?;

@@ -11,7 +11,10 @@ use xtask::kafka::{Isolation, Version};
 
 fn append(source: &FileSource, from: u64, to: u64) -> Result<()> {
     let lines: String = (from..=to).map(|number| format!("{number}\n")).collect();
-    Ok(std::fs::OpenOptions::new().append(true).open(&source.input)?.write_all(lines.as_bytes())?)
+    Ok(std::fs::OpenOptions::new()
+        .append(true)
+        .open(&source.input)?
+        .write_all(lines.as_bytes())?)
 }
 
 fn the_older_worker_is_fenced(version: Version) -> Result<()> {

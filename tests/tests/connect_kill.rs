@@ -47,7 +47,10 @@ struct Killer {
 
 impl Killer {
     fn strikes(&self) -> bool {
-        let strikes = self.countdown.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_err();
+        let strikes = self
+            .countdown
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+            .is_err();
         if strikes {
             // Struck before, the process may be gone already.
             let _ = signal_pid(self.pid.load(Ordering::SeqCst), Signal::KILL);
@@ -92,14 +95,19 @@ fn attack(version: Version, settings: &[&str], seed: u64) -> Result<()> {
     let mut points = KILL_POINTS;
     rng.shuffle(&mut points);
     for point in points {
-        let killer =
-            Arc::new(Killer { point, countdown: AtomicU64::new(rng.u64(1..4)), pid: AtomicU32::new(0) });
+        let killer = Arc::new(Killer {
+            point,
+            countdown: AtomicU64::new(rng.u64(1..4)),
+            pid: AtomicU32::new(0),
+        });
         // The rule cannot strike before it knows whom: the worker starts only when the proxy stands.
         let proxy = Proxy::start(&cluster.bootstrap(), KillerRule(Arc::clone(&killer)))?;
         source.set_bootstrap(&proxy.bootstrap())?;
         let mut worker = source.start()?;
         killer.pid.store(worker.pid(), Ordering::SeqCst);
-        worker.await_end(Duration::from_secs(60)).with_context(|| format!("{point:?}, seed {seed}"))?;
+        worker
+            .await_end(Duration::from_secs(60))
+            .with_context(|| format!("{point:?}, seed {seed}"))?;
         agree(&cluster, &source).with_context(|| format!("after a kill {point:?}, seed {seed}"))?;
     }
     source.set_bootstrap(&cluster.bootstrap())?;
@@ -116,7 +124,11 @@ fn attack(version: Version, settings: &[&str], seed: u64) -> Result<()> {
         source.name,
         source.input.display()
     );
-    ensure!(offsets.last() == Some(&wanted), "seed {seed}: the last offset is {:?}, not {wanted}", offsets.last());
+    ensure!(
+        offsets.last() == Some(&wanted),
+        "seed {seed}: the last offset is {:?}, not {wanted}",
+        offsets.last()
+    );
     let all = readers::java(&cluster, &source.topic, Isolation::ReadUncommitted)?;
     ensure!(
         numbers::duplicates(&all) > 0,
@@ -150,7 +162,10 @@ macro_rules! attacks {
 }
 
 /// Short intervals, so that a run of some seconds has many transactions.
-const INTERVAL: [&str; 2] = ["transaction.boundary=interval", "transaction.boundary.interval.ms=20"];
+const INTERVAL: [&str; 2] = [
+    "transaction.boundary=interval",
+    "transaction.boundary.interval.ms=20",
+];
 /// Not a divisor of the batch size: transactions end inside of batches.
 const CONNECTOR: [&str; 2] = ["transaction.boundary=connector", "transaction.lines=700"];
 

@@ -22,7 +22,12 @@ fn stops_and_goes_on(version: Version, signal: Signal, settings: &[&str]) -> Res
     worker.signal(signal)?;
     let asked = Instant::now();
     let status = worker.await_end(LIMIT)?;
-    ensure!(status.success(), "{status} after {:?}: {}", asked.elapsed(), worker.output()?);
+    ensure!(
+        status.success(),
+        "{status} after {:?}: {}",
+        asked.elapsed(),
+        worker.output()?
+    );
 
     let worker = source.start()?;
     progress::await_whole_file(&bootstrap, &source, &worker, Duration::from_secs(60))?;
@@ -41,6 +46,9 @@ fn sigterm_with_boundary_poll() -> Result<()> {
 
 #[test]
 fn sigint_with_an_open_interval_transaction() -> Result<()> {
-    let settings = ["transaction.boundary=interval", "transaction.boundary.interval.ms=300"];
+    let settings = [
+        "transaction.boundary=interval",
+        "transaction.boundary.interval.ms=300",
+    ];
     stops_and_goes_on(Version::V3_9_1, Signal::INT, &settings)
 }

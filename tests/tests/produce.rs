@@ -24,7 +24,8 @@ async fn many_records(version: Version) -> Result<()> {
     }
     producer.close().await?;
     let reader = Arc::clone(&cluster);
-    let seen = tokio::task::spawn_blocking(move || readers::java(&reader, &topic, Isolation::ReadCommitted)).await??;
+    let seen = tokio::task::spawn_blocking(move || readers::java(&reader, &topic, Isolation::ReadCommitted))
+        .await??;
     if let Some(difference) = numbers::difference(&seen, 20_000) {
         anyhow::bail!(difference);
     }
@@ -55,14 +56,34 @@ async fn everything_of_a_record_arrives() -> Result<()> {
     let client = Client::builder([cluster.bootstrap()]).connect().await?;
     let producer = client.producer().build().await?;
     let headers = [
-        Header { key: "h", value: Some(b"1") },
-        Header { key: "g", value: None },
-        Header { key: "h", value: Some(b"2") },
+        Header {
+            key: "h",
+            value: Some(b"1"),
+        },
+        Header {
+            key: "g",
+            value: None,
+        },
+        Header {
+            key: "h",
+            value: Some(b"2"),
+        },
     ];
-    let full = Record::new(&topic, "v").key("foobar").partition(2).timestamp(1_234_567_890_123).headers(&headers);
+    let full = Record::new(&topic, "v")
+        .key("foobar")
+        .partition(2)
+        .timestamp(1_234_567_890_123)
+        .headers(&headers);
     let sent = producer.send(full).await?.wait().await?;
-    ensure!(sent.topic_partition.partition == 2 && sent.offset == Some(0), "{sent:?}");
-    producer.send(Record::tombstone(&topic).key("k").partition(2)).await?.wait().await?;
+    ensure!(
+        sent.topic_partition.partition == 2 && sent.offset == Some(0),
+        "{sent:?}"
+    );
+    producer
+        .send(Record::tombstone(&topic).key("k").partition(2))
+        .await?
+        .wait()
+        .await?;
 
     let mut lines = Vec::new();
     let consumer = ConsoleConsumer::new(topic.as_str(), Isolation::ReadCommitted)
@@ -73,10 +94,15 @@ async fn everything_of_a_record_arrives() -> Result<()> {
     let jvm = cluster.jvm().clone();
     let bootstrap = cluster.bootstrap();
     let lines = tokio::task::spawn_blocking(move || {
-        consumer.run(&jvm, &bootstrap, |line| lines.push(line.to_owned())).map(|_| lines)
+        consumer
+            .run(&jvm, &bootstrap, |line| lines.push(line.to_owned()))
+            .map(|_| lines)
     })
     .await??;
-    ensure!(lines[0] == "CreateTime:1234567890123\tPartition:2\th:1,g:null,h:2\tfoobar\tv", "{lines:?}");
+    ensure!(
+        lines[0] == "CreateTime:1234567890123\tPartition:2\th:1,g:null,h:2\tfoobar\tv",
+        "{lines:?}"
+    );
     ensure!(lines[1].ends_with("\tk\tnull"), "{lines:?}");
     Ok(())
 }
@@ -85,7 +111,9 @@ async fn everything_of_a_record_arrives() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_topic_is_named() -> Result<()> {
     let cluster = tokio::task::spawn_blocking(|| {
-        xtask::kafka::Cluster::builder(Version::V4_4_0).config("auto.create.topics.enable", "false").start()
+        xtask::kafka::Cluster::builder(Version::V4_4_0)
+            .config("auto.create.topics.enable", "false")
+            .start()
     })
     .await??;
     let client = Client::builder([cluster.bootstrap()]).connect().await?;
@@ -93,6 +121,9 @@ async fn an_unknown_topic_is_named() -> Result<()> {
     let producer = client.producer().config(config).build().await?;
     let error = producer.send(Record::new("no-such-topic", "v")).await.err();
     let error = error.ok_or_else(|| anyhow::anyhow!("the record was taken"))?;
-    ensure!(error.kind() == ErrorKind::UnknownTopic && error.to_string().contains("no-such-topic"), "{error}");
+    ensure!(
+        error.kind() == ErrorKind::UnknownTopic && error.to_string().contains("no-such-topic"),
+        "{error}"
+    );
     Ok(())
 }

@@ -51,10 +51,18 @@ async fn commit_abort_and_drop(version: Version) -> Result<()> {
     }
     producer.close(Duration::from_secs(10)).await?;
     let seen = java(&cluster, &topic, Isolation::ReadCommitted).await?;
-    ensure!(seen.len() == committed.len(), "{} records instead of {}", seen.len(), committed.len());
+    ensure!(
+        seen.len() == committed.len(),
+        "{} records instead of {}",
+        seen.len(),
+        committed.len()
+    );
     ensure!(seen.into_iter().collect::<BTreeSet<_>>() == committed);
     let all = java(&cluster, &topic, Isolation::ReadUncommitted).await?;
-    ensure!(all.len() > committed.len(), "no aborted record reached the log, so the aborts were not tested");
+    ensure!(
+        all.len() > committed.len(),
+        "no aborted record reached the log, so the aborts were not tested"
+    );
     Ok(())
 }
 
@@ -68,7 +76,10 @@ async fn back_to_back(version: Version) -> Result<()> {
         let _committed = txn.commit().await?;
     }
     let seen = java(&cluster, &topic, Isolation::ReadCommitted).await?;
-    ensure!(sealwax_tests::numbers::difference(&seen, 200).is_none(), "{seen:?}");
+    ensure!(
+        sealwax_tests::numbers::difference(&seen, 200).is_none(),
+        "{seen:?}"
+    );
     Ok(())
 }
 
@@ -78,14 +89,20 @@ async fn fencing(version: Version) -> Result<()> {
     let id = unique("fenced");
     let mut older = client.transactional_producer(id.as_str()).build().await?;
     let mut txn = older.begin().await?;
-    txn.send(Record::new(&topic, "from the older")).await?.wait().await?;
+    txn.send(Record::new(&topic, "from the older"))
+        .await?
+        .wait()
+        .await?;
     let mut newer = client.transactional_producer(id.as_str()).build().await?;
     let mut newer_txn = newer.begin().await?;
     newer_txn.send(Record::new(&topic, "from the newer")).await?;
     let _committed = newer_txn.commit().await?;
     match txn.commit().await {
         Err(CommitError::Fenced(error)) => {
-            ensure!(error.kind() == ErrorKind::Fenced && error.to_string().contains(&id), "{error}");
+            ensure!(
+                error.kind() == ErrorKind::Fenced && error.to_string().contains(&id),
+                "{error}"
+            );
         }
         other => anyhow::bail!("the older producer's commit gave {other:?}"),
     }
@@ -107,7 +124,10 @@ async fn empty_transactions(version: Version) -> Result<()> {
     let mut txn = producer.begin().await?;
     let delivery = txn.send(Record::new(&topic, "the only one")).await?;
     let _committed = txn.commit().await?;
-    ensure!(delivery.wait().await?.offset == Some(0), "an empty transaction left a marker in the log");
+    ensure!(
+        delivery.wait().await?.offset == Some(0),
+        "an empty transaction left a marker in the log"
+    );
     Ok(())
 }
 
@@ -126,14 +146,23 @@ async fn our_reader(version: Version) -> Result<()> {
     let admin = client.admin();
     let ask = [(partition.clone(), sealwax::admin::OffsetSpec::Latest)];
     let stable = admin.list_offsets(&ask, IsolationLevel::ReadCommitted).await?;
-    ensure!(stable.get(&partition) == Some(&0), "the open transaction starts at 0, but the stable end is {stable:?}");
+    ensure!(
+        stable.get(&partition) == Some(&0),
+        "the open transaction starts at 0, but the stable end is {stable:?}"
+    );
     aborted.abort().await?;
 
     let end = admin.list_offsets(&ask, IsolationLevel::ReadUncommitted).await?[&partition];
-    let mut consumer = client.consumer().isolation_level(IsolationLevel::ReadCommitted).build()?;
+    let mut consumer = client
+        .consumer()
+        .isolation_level(IsolationLevel::ReadCommitted)
+        .build()?;
     consumer.assign([(partition.clone(), StartOffset::Earliest)]);
     let (mut values, mut passed_over) = (Vec::new(), 0);
-    while consumer.position(&partition).is_none_or(|position| position < end) {
+    while consumer
+        .position(&partition)
+        .is_none_or(|position| position < end)
+    {
         let fetched = consumer.next().await?;
         passed_over += fetched.aborted_records();
         for record in fetched.records() {
@@ -141,7 +170,10 @@ async fn our_reader(version: Version) -> Result<()> {
         }
     }
     ensure!(values == [Some(b"committed".to_vec())], "{values:?}");
-    ensure!(passed_over == 1, "{passed_over} aborted records were counted instead of 1");
+    ensure!(
+        passed_over == 1,
+        "{passed_over} aborted records were counted instead of 1"
+    );
     Ok(())
 }
 

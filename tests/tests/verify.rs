@@ -15,7 +15,10 @@ async fn plant(bootstrap: &str, topic: &str, committed: &[u64], aborted: &[u64])
     let mut producer = client.transactional_producer(unique("plant")).build().await?;
     let mut txn = producer.begin().await?;
     for number in aborted {
-        txn.send(Record::new(topic, &number.to_string())).await?.wait().await?;
+        txn.send(Record::new(topic, &number.to_string()))
+            .await?
+            .wait()
+            .await?;
     }
     txn.abort().await?;
     let mut txn = producer.begin().await?;
@@ -29,7 +32,16 @@ async fn plant(bootstrap: &str, topic: &str, committed: &[u64], aborted: &[u64])
 async fn verify(bootstrap: &str, topic: &str, numbers: &str) -> Result<(Option<i32>, Value)> {
     let binary = tokio::task::spawn_blocking(binary::sealwax).await??;
     let output = Command::new(binary)
-        .args(["verify", "--bootstrap-server", bootstrap, "--topic", topic, "--numbers", numbers, "--json"])
+        .args([
+            "verify",
+            "--bootstrap-server",
+            bootstrap,
+            "--topic",
+            topic,
+            "--numbers",
+            numbers,
+            "--json",
+        ])
         .output()?;
     let text = String::from_utf8(output.stdout)?;
     let report = serde_json::from_str(&text)
@@ -45,9 +57,15 @@ async fn what_was_planted_is_found() -> Result<()> {
     plant(&bootstrap, &topic, &[1, 2, 2, 5, 4, 9, 10], &[1, 2, 3]).await?;
     let (code, report) = verify(&bootstrap, &topic, "1..10").await?;
     ensure!(code == Some(1), "exit {code:?}: {report}");
-    ensure!(report["counted"] == 7 && report["distinct"] == 6 && report["duplicates"] == 1, "{report}");
+    ensure!(
+        report["counted"] == 7 && report["distinct"] == 6 && report["duplicates"] == 1,
+        "{report}"
+    );
     ensure!(report["aborted_records"] == 3, "{report}");
-    ensure!(report["missing"] == 4 && report["missing_ranges"] == json!([[3, 3], [6, 8]]), "{report}");
+    ensure!(
+        report["missing"] == 4 && report["missing_ranges"] == json!([[3, 3], [6, 8]]),
+        "{report}"
+    );
     ensure!(report["out_of_order"] == 1, "{report}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Coordinators: which broker serves a group or a transactional id (FindCoordinator 4 and up, the form with key arrays).
+//! Coordinators: which broker serves a transactional id (FindCoordinator 4 and up, the form with key arrays).
 //!
 //! Keys and answers in; a cache, requests and verdicts out. The shell decides when to look up.
 
@@ -200,14 +200,14 @@ mod tests {
             rack: None,
         };
         let mut cache = CoordinatorCache::default();
-        let group = (CoordinatorKind::Group, Arc::from("g"));
+        let another = (CoordinatorKind::Transaction, Arc::from("another"));
         cache.insert(key(), broker(1));
-        cache.insert(group.clone(), broker(2));
+        cache.insert(another.clone(), broker(2));
         cache.forget_broker(NodeId(1));
         assert_eq!(cache.get(&key()), None);
-        assert_eq!(cache.get(&group).map(|found| found.id), Some(NodeId(2)));
+        assert_eq!(cache.get(&another).map(|found| found.id), Some(NodeId(2)));
         assert_eq!(cache.broker(NodeId(2)).map(|found| found.id), Some(NodeId(2)));
-        cache.forget(&group);
-        assert_eq!(cache.get(&group), None);
+        cache.forget(&another);
+        assert_eq!(cache.get(&another), None);
     }
 }

@@ -42,8 +42,6 @@ pub(crate) struct RequestId(pub(crate) u64);
 /// Which coordinator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum CoordinatorKind {
-    /// A group's.
-    Group,
     /// A transactional id's.
     Transaction,
 }
@@ -52,7 +50,6 @@ impl CoordinatorKind {
     /// The number on the wire (FindCoordinator's `key_type`).
     pub(crate) const fn code(self) -> i8 {
         match self {
-            Self::Group => 0,
             Self::Transaction => 1,
         }
     }
@@ -60,7 +57,6 @@ impl CoordinatorKind {
     /// What the key is, for messages.
     pub(crate) const fn noun(self) -> &'static str {
         match self {
-            Self::Group => "group",
             Self::Transaction => "transactional id",
         }
     }

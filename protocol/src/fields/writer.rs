@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::error::EncodeError;
 use crate::frame::EncodedFrame;
-use crate::unsigned_varint;
+use crate::varint::write_unsigned_varint;
 
 const LENGTH_BYTES: usize = 4;
 
@@ -67,7 +67,7 @@ impl FieldWriter {
                     max: i32::MAX as usize - 1,
                 })?,
         };
-        unsigned_varint::put(&mut self.small, number);
+        write_unsigned_varint(&mut self.small, number);
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl FieldWriter {
 
     /// How many tagged fields follow.
     pub(crate) fn tag_count(&mut self, count: u32) {
-        unsigned_varint::put(&mut self.small, count);
+        write_unsigned_varint(&mut self.small, count);
     }
 
     /// A tagged field.
@@ -145,8 +145,8 @@ impl FieldWriter {
             size: value.len(),
             max: u32::MAX as usize,
         })?;
-        unsigned_varint::put(&mut self.small, tag);
-        unsigned_varint::put(&mut self.small, size);
+        write_unsigned_varint(&mut self.small, tag);
+        write_unsigned_varint(&mut self.small, size);
         self.small.put_slice(value);
         Ok(())
     }

@@ -35,7 +35,9 @@ impl Request {
     /// Whether the frame holds this text, a topic's name or a transactional id say.
     #[must_use]
     pub fn mentions(&self, text: &str) -> bool {
-        self.frame.windows(text.len()).any(|window| window == text.as_bytes())
+        self.frame
+            .windows(text.len())
+            .any(|window| window == text.as_bytes())
     }
 }
 
@@ -88,8 +90,10 @@ impl Proxy {
         let mut listeners = Vec::new();
         let mut book = AddressBook::default();
         for address in bootstrap.split(',') {
-            let upstream =
-                address.to_socket_addrs()?.next().with_context(|| format!("{address} is no address"))?;
+            let upstream = address
+                .to_socket_addrs()?
+                .next()
+                .with_context(|| format!("{address} is no address"))?;
             let listener = TcpListener::bind("127.0.0.1:0")?;
             book.insert(upstream.port(), listener.local_addr()?.port());
             listeners.push((upstream, listener));
@@ -114,7 +118,11 @@ impl Proxy {
     /// The bootstrap list that leads through the proxy.
     #[must_use]
     pub fn bootstrap(&self) -> String {
-        self.addresses.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(",")
+        self.addresses
+            .iter()
+            .map(SocketAddr::to_string)
+            .collect::<Vec<_>>()
+            .join(",")
     }
 }
 

@@ -60,10 +60,16 @@ impl Gate {
 
     fn serve(self: Arc<Self>, client: TcpStream) {
         // A broker that is down is seen by the client as a connection that closes at once.
-        let Ok(broker) = TcpStream::connect(self.upstream) else { return };
+        let Ok(broker) = TcpStream::connect(self.upstream) else {
+            return;
+        };
         // Small frames must not wait for each other; where the option cannot be set they only come later.
         let _ = (client.set_nodelay(true), broker.set_nodelay(true));
-        let wire = Arc::new(Wire { client, broker, open: Mutex::new(HashMap::new()) });
+        let wire = Arc::new(Wire {
+            client,
+            broker,
+            open: Mutex::new(HashMap::new()),
+        });
         let connection = self.connections.fetch_add(1, Ordering::SeqCst);
         let back = { (Arc::clone(&self), Arc::clone(&wire)) };
         let answers = thread::spawn(move || {
@@ -91,9 +97,16 @@ impl Gate {
 
     fn relay_answers(&self, wire: &Wire) -> Result<()> {
         while let Some(frame) = read_frame(&mut &wire.broker)? {
-            let correlation =
-                i32::from_be_bytes(frame.get(..4).context("an answer without correlation id")?.try_into()?);
-            let request = wire.open().remove(&correlation).context("an answer that nobody asked for")?;
+            let correlation = i32::from_be_bytes(
+                frame
+                    .get(..4)
+                    .context("an answer without correlation id")?
+                    .try_into()?,
+            );
+            let request = wire
+                .open()
+                .remove(&correlation)
+                .context("an answer that nobody asked for")?;
             match self.rule.answer(&request) {
                 Verdict::Pass => write_frame(&mut &wire.client, &self.book.rewrite(&request, frame)?)?,
                 Verdict::Hold => {}
@@ -104,11 +117,23 @@ impl Gate {
     }
 
     fn request(&self, frame: Vec<u8>, connection: u64) -> Result<(Request, i32)> {
-        let header: [u8; 8] = frame.get(..8).context("a request shorter than its header")?.try_into()?;
+        let header: [u8; 8] = frame
+            .get(..8)
+            .context("a request shorter than its header")?
+            .try_into()?;
         let api = ApiKey::try_from(i16::from_be_bytes([header[0], header[1]])).ok();
         let version = i16::from_be_bytes([header[2], header[3]]);
         let correlation = i32::from_be_bytes([header[4], header[5], header[6], header[7]]);
-        Ok((Request { node: self.node, connection, api, version, frame }, correlation))
+        Ok((
+            Request {
+                node: self.node,
+                connection,
+                api,
+                version,
+                frame,
+            },
+            correlation,
+        ))
     }
 }
 

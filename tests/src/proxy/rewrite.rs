@@ -30,17 +30,21 @@ impl AddressBook {
                     self.redirect(&mut broker.host, &mut broker.port);
                 }
             }),
-            Some(ApiKey::FindCoordinator) => rewritten(request, frame, |body: &mut FindCoordinatorResponse| {
-                self.redirect(&mut body.host, &mut body.port);
-                for coordinator in &mut body.coordinators {
-                    self.redirect(&mut coordinator.host, &mut coordinator.port);
-                }
-            }),
-            Some(ApiKey::DescribeCluster) => rewritten(request, frame, |body: &mut DescribeClusterResponse| {
-                for broker in &mut body.brokers {
-                    self.redirect(&mut broker.host, &mut broker.port);
-                }
-            }),
+            Some(ApiKey::FindCoordinator) => {
+                rewritten(request, frame, |body: &mut FindCoordinatorResponse| {
+                    self.redirect(&mut body.host, &mut body.port);
+                    for coordinator in &mut body.coordinators {
+                        self.redirect(&mut coordinator.host, &mut coordinator.port);
+                    }
+                })
+            }
+            Some(ApiKey::DescribeCluster) => {
+                rewritten(request, frame, |body: &mut DescribeClusterResponse| {
+                    for broker in &mut body.brokers {
+                        self.redirect(&mut broker.host, &mut broker.port);
+                    }
+                })
+            }
             _ => Ok(frame),
         }
     }
@@ -63,7 +67,10 @@ fn rewritten<T: Decodable + Encodable>(
     let mut bytes = Bytes::from(frame);
     let header = ResponseHeader::decode(&mut bytes, header_version)?;
     let mut body = T::decode(&mut bytes, request.version)?;
-    anyhow::ensure!(!bytes.has_remaining(), "bytes are left over behind an answer to {api:?}");
+    anyhow::ensure!(
+        !bytes.has_remaining(),
+        "bytes are left over behind an answer to {api:?}"
+    );
     change(&mut body);
     let mut out = BytesMut::new();
     header.encode(&mut out, header_version)?;

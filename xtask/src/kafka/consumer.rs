@@ -117,7 +117,9 @@ impl ConsoleConsumer {
 
     fn command(&self, jvm: &Jvm, bootstrap: &str) -> Result<Command> {
         let mut command = jvm.tool(jvm.version().main_class(Tool::ConsoleConsumer))?;
-        command.args(self.arguments(jvm.version(), bootstrap)).stdin(Stdio::null());
+        command
+            .args(self.arguments(jvm.version(), bootstrap))
+            .stdin(Stdio::null());
         Ok(command)
     }
 
@@ -186,7 +188,11 @@ mod tests {
             all.contains("--from-beginning") && all.contains("--isolation-level read_committed"),
             "{all}"
         );
-        let one = consumer.partition(2).max_messages(7).arguments(Version::V4_4_0, "b:1").join(" ");
+        let one = consumer
+            .partition(2)
+            .max_messages(7)
+            .arguments(Version::V4_4_0, "b:1")
+            .join(" ");
         assert!(
             one.contains("--partition 2 --offset earliest") && !one.contains("--from-beginning"),
             "{one}"

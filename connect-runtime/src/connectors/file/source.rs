@@ -65,7 +65,10 @@ impl SourceTask for FileStreamSourceTask {
             .and_then(|context| context.offset(&partition));
         let position = position_of(&config.name, committed.as_ref())?;
         let mut open = OpenFile::at(config, partition, position).await?;
-        open.transactions = self.context.as_ref().and_then(|context| context.transactions().cloned());
+        open.transactions = self
+            .context
+            .as_ref()
+            .and_then(|context| context.transactions().cloned());
         self.open = Some(open);
         Ok(())
     }
@@ -162,7 +165,9 @@ impl OpenFile {
     /// With `transaction.boundary=connector`: a transaction ends after `transaction.lines` lines, and with the last line
     /// that was read, so that none stays open while the file does not grow.
     fn end_transactions(&mut self, records: &mut [SourceRecord], all_read: bool) -> Result<(), ConnectError> {
-        let Some(transactions) = &self.transactions else { return Ok(()) };
+        let Some(transactions) = &self.transactions else {
+            return Ok(());
+        };
         let last = records.len().saturating_sub(1);
         for (index, record) in records.iter_mut().enumerate() {
             self.in_transaction += 1;
