@@ -60,6 +60,9 @@ struct DemoArgs {
     /// The Kafka version
     #[arg(long, default_value = "4.4.0", value_parser = parse_version)]
     version: Version,
+    /// Build sealwax with optimisations (takes longer to build than the demo takes to run)
+    #[arg(long)]
+    release: bool,
     /// Install Java and Maven if they are missing (as root on Debian)
     #[arg(long)]
     install: bool,
@@ -141,6 +144,7 @@ fn run_demo(arguments: &DemoArgs) -> Result<ExitCode> {
         lines: arguments.lines,
         kills: arguments.kills,
         seed: arguments.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
+        release: arguments.release,
         missing: missing(arguments.install),
     };
     Ok(code(demo::run(&demo)?))

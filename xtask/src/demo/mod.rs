@@ -34,6 +34,8 @@ pub struct Demo {
     pub kills: usize,
     /// The seed of all random choices.
     pub seed: u64,
+    /// Whether the binary is built with optimisations, which takes longer to build than the demo takes to run.
+    pub release: bool,
     /// What to do if Java or Maven is missing.
     pub missing: Missing,
 }
@@ -47,7 +49,7 @@ pub fn run(demo: &Demo) -> Result<bool> {
     ensure!(demo.kills >= 1, "--kills must be at least 1");
     let begun = Instant::now();
     println!("seed {} (repeat with --seed {})", demo.seed, demo.seed);
-    let binary = build()?;
+    let binary = build(demo.release)?;
     let scratch = Scratch::new()?;
     let file = scratch.dir.join("numbers.txt");
     numbers::write(&file, demo.lines)?;
@@ -119,23 +121,21 @@ fn count(demo: &Demo, binary: &Path, cluster: &Cluster) -> Result<bool> {
 }
 
 /// Builds the binary as users get it, and says where it is.
-fn build() -> Result<PathBuf> {
-    println!("building sealwax (release) …");
+fn build(release: bool) -> Result<PathBuf> {
+    let (profile, folder) = if release {
+        ("release", "release")
+    } else {
+        ("dev", "debug")
+    };
+    println!("building sealwax (profile {profile}) …");
     let status = Command::new(workspace::cargo())
-        .args([
-            "build",
-            "--release",
-            "--locked",
-            "-p",
-            "sealwax-connect",
-            "--bin",
-            "sealwax",
-        ])
+        .args(["build", "--locked", "-p", "sealwax-connect", "--bin", "sealwax"])
+        .args(["--profile", profile])
         .current_dir(workspace::root()?)
         .status()
         .context("cargo cannot be started")?;
     ensure!(status.success(), "sealwax does not build ({status})");
-    Ok(workspace::target_dir()?.join("release/sealwax"))
+    Ok(workspace::target_dir()?.join(folder).join("sealwax"))
 }
 
 /// A temporary directory that is removed at the end, whatever the end is.
