@@ -1,78 +1,82 @@
 //! `cargo xtask deny`: licences, bans, sources and advisories of the dependencies, by cargo-deny after `deny.toml`.
 //!
-//! Building cargo-deny takes minutes, so it is installed only when asked for (`--install`); where it is missing, or the
-//! advisory database cannot be fetched, that part is said to be skipped, never passed.
+//! cargo-deny is built once into the user's cache (it needs Rust and nothing else). The rules are checked offline and are part
+//! of `cargo xtask test`; advisories need a database from the network, so only the verb checks them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::kafka::Missing;
 use crate::outcome::Outcome;
+use crate::workspace;
 
-/// Runs cargo-deny's checks and prints what they find.
+const VERSION: &str = "0.20.2";
+
+/// Checks bans, licences and sources, and prints what breaks a rule.
 ///
 /// # Errors
-/// If cargo cannot be started, or cargo-deny was to be installed and could not be.
-pub fn check(root: &Path, missing: Missing) -> Result<Outcome> {
-    if !is_installed(root) {
-        match missing {
-            Missing::Name => {
-                return Ok(Outcome::Skipped(
-                    "cargo-deny is not installed (`cargo xtask deny --install`)".to_owned(),
-                ));
-            }
-            Missing::Install => install(root)?,
-        }
-    }
-    let rules = run(root, &["bans", "licenses", "sources"])?;
-    if !rules.status.success() {
-        print!("{}", printed(&rules));
-        return Ok(Outcome::Failed);
-    }
-    println!("bans, licenses, sources: ok");
+/// If cargo-deny cannot be built or started.
+pub fn check_rules(root: &Path) -> Result<Outcome> {
+    report(
+        &run(root, &["bans", "licenses", "sources"])?,
+        "bans, licenses, sources",
+    )
+}
+
+/// Checks the advisories.
+///
+/// # Errors
+/// If cargo-deny cannot be built or started, or the database of advisories cannot be fetched: unknown is not good.
+pub fn check_advisories(root: &Path) -> Result<Outcome> {
     let advisories = run(root, &["advisories"])?;
-    let text = printed(&advisories);
-    if advisories.status.success() {
-        println!("advisories: ok");
+    ensure!(
+        !printed(&advisories).contains("failed to fetch advisory database"),
+        "the advisories are not checked: their database cannot be fetched from the network"
+    );
+    report(&advisories, "advisories")
+}
+
+fn report(output: &Output, what: &str) -> Result<Outcome> {
+    if output.status.success() {
+        println!("{what}: ok");
         return Ok(Outcome::Passed);
     }
-    if text.contains("failed to fetch advisory database") {
-        return Ok(Outcome::Skipped(
-            "the rest is ok; the advisory database cannot be fetched".to_owned(),
-        ));
-    }
-    print!("{text}");
+    print!("{}", printed(output));
     Ok(Outcome::Failed)
 }
 
-fn is_installed(root: &Path) -> bool {
-    let version = Command::new(crate::workspace::cargo())
-        .args(["deny", "--version"])
-        .current_dir(root)
-        .output();
-    version.is_ok_and(|output| output.status.success())
-}
-
-fn install(root: &Path) -> Result<()> {
-    println!("installing cargo-deny; this takes minutes …");
-    let status = Command::new(crate::workspace::cargo())
-        .args(["install", "--locked", "cargo-deny"])
-        .current_dir(root)
-        .status()
-        .context("cargo cannot be started")?;
-    ensure!(status.success(), "cargo install cargo-deny failed ({status})");
-    Ok(())
-}
-
 fn run(root: &Path, checks: &[&str]) -> Result<Output> {
-    let mut command = Command::new(crate::workspace::cargo());
-    command
-        .args(["deny", "--locked", "check", "--hide-inclusion-graph"])
+    Command::new(binary()?)
+        .args(["--locked", "check", "--hide-inclusion-graph"])
         .args(checks)
-        .current_dir(root);
-    command.output().context("cargo cannot be started")
+        .current_dir(root)
+        .output()
+        .context("cargo-deny cannot be started")
+}
+
+/// The binary, built if it is not in the cache yet.
+fn binary() -> Result<PathBuf> {
+    let home = workspace::cache_dir()?.join(format!("cargo-deny-{VERSION}"));
+    let binary = home.join("bin/cargo-deny");
+    if !binary.is_file() {
+        println!("building cargo-deny {VERSION}, once; this takes some minutes …");
+        let status = Command::new(workspace::cargo())
+            .args([
+                "install",
+                "--quiet",
+                "--locked",
+                "cargo-deny",
+                "--version",
+                VERSION,
+                "--root",
+            ])
+            .arg(&home)
+            .status()
+            .context("cargo cannot be started")?;
+        ensure!(status.success(), "cargo install cargo-deny failed ({status})");
+    }
+    Ok(binary)
 }
 
 fn printed(output: &Output) -> String {

@@ -1,14 +1,12 @@
-//! How a check ended. A check that could not be made is neither passed nor failed, and says why.
+//! How a check ended. A check that could not be made is an error, never one of these.
 
 /// The end of one check.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It found nothing wrong.
     Passed,
     /// It found something, and printed it.
     Failed,
-    /// It was not made, for this reason.
-    Skipped(String),
 }
 
 impl From<bool> for Outcome {
