@@ -1,9 +1,14 @@
 //! Java's and librdkafka's dotted keys, read into [`ClientConfig`]. Pairs of strings in; settings and the keys of others out.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use super::value::{MILLIS, invalid, millis, number};
 use crate::config::ClientConfig;
 use crate::error::{Error, ErrorKind, Result};
+
+/// Kafka's own bound of a frame.
+const BYTES: RangeInclusive<u64> = 0..=i32::MAX as u64;
 
 impl ClientConfig {
     /// Reads settings as they stand in a `.properties` file. Keys that are not settings of the shared side of a client come back
@@ -14,12 +19,12 @@ impl ClientConfig {
     /// SASL. Whether the values make sense together is checked when the client connects.
     pub fn from_properties<'a>(
         properties: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<(Self, Vec<&'a str>)> {
+    ) -> Result<(Self, Vec<(&'a str, &'a str)>)> {
         let mut config = Self::default();
         let mut others = Vec::new();
         for (key, value) in properties {
             if !config.set(key, value.trim())? {
-                others.push(key);
+                others.push((key, value));
             }
         }
         Ok((config, others))
@@ -28,16 +33,14 @@ impl ClientConfig {
     /// Whether the key is one of these settings.
     fn set(&mut self, key: &str, value: &str) -> Result<bool> {
         if let Some(setting) = self.duration_mut(key) {
-            *setting = milliseconds(key, value)?;
+            *setting = millis(key, value, &MILLIS)?;
             return Ok(true);
         }
         match key {
             "bootstrap.servers" => self.bootstrap_servers = vec![value.to_owned()],
             "client.id" => self.client_id = value.to_owned(),
             "receive.message.max.bytes" => {
-                self.receive_message_max_bytes = value
-                    .parse()
-                    .map_err(|_| refuse(key, value, "a number of bytes"))?;
+                self.receive_message_max_bytes = number(key, value, &BYTES)?;
             }
             "security.protocol" => security_protocol(value)?,
             _ => return Ok(false),
@@ -61,19 +64,6 @@ impl ClientConfig {
     }
 }
 
-fn milliseconds(key: &str, value: &str) -> Result<Duration> {
-    match value.parse::<u32>() {
-        Ok(milliseconds) if milliseconds <= i32::MAX.unsigned_abs() => {
-            Ok(Duration::from_millis(milliseconds.into()))
-        }
-        _ => Err(refuse(
-            key,
-            value,
-            "a number of milliseconds from 0 to 2147483647",
-        )),
-    }
-}
-
 fn security_protocol(value: &str) -> Result<()> {
     match value.to_ascii_uppercase().as_str() {
         "PLAINTEXT" => Ok(()),
@@ -83,19 +73,12 @@ fn security_protocol(value: &str) -> Result<()> {
                 "security.protocol is {value}, but this version of sealwax can only speak PLAINTEXT: TLS and SASL are not built yet"
             ),
         )),
-        _ => Err(refuse(
+        _ => Err(invalid(
             "security.protocol",
             value,
             "PLAINTEXT (SSL, SASL_PLAINTEXT and SASL_SSL are Kafka's too, but not built yet)",
         )),
     }
-}
-
-fn refuse(key: &str, value: &str, allowed: &str) -> Error {
-    Error::new(
-        ErrorKind::Config,
-        format!("{key} is {value:?}; allowed is {allowed}"),
-    )
 }
 
 #[cfg(test)]
@@ -118,7 +101,7 @@ mod tests {
         assert_eq!(config.client_id, "me");
         assert_eq!(config.request_timeout, Duration::from_millis(1500));
         assert_eq!(config.retry_backoff_max, Duration::from_millis(7));
-        assert_eq!(others, ["linger.ms", "reqest.timeout.ms"]);
+        assert_eq!(others, [("linger.ms", "5"), ("reqest.timeout.ms", "1")]);
     }
 
     #[test]

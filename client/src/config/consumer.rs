@@ -4,12 +4,12 @@
 //! what is allowed.
 
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 use std::time::Duration;
 
 use sealwax_protocol::fetch::IsolationLevel;
 
-use crate::error::{Error, ErrorKind, Result};
+use super::value::{MILLIS, invalid, millis, number, numbers};
+use crate::error::Result;
 
 const ISOLATION_LEVEL: &str = "isolation.level";
 const FETCH_MIN_BYTES: &str = "fetch.min.bytes";
@@ -17,8 +17,8 @@ const FETCH_MAX_BYTES: &str = "fetch.max.bytes";
 const MAX_PARTITION_FETCH_BYTES: &str = "max.partition.fetch.bytes";
 const FETCH_MAX_WAIT_MS: &str = "fetch.max.wait.ms";
 
-/// What Kafka allows for all the numbers here.
-const RANGE: RangeInclusive<i32> = 0..=i32::MAX;
+/// What Kafka allows for all numbers of bytes here.
+const SIZE: RangeInclusive<u64> = 0..=i32::MAX as u64;
 
 /// Room that a Fetch answer needs beside its records.
 const ANSWER_OVERHEAD: usize = 512;
@@ -76,13 +76,10 @@ impl ConsumerConfig {
         for (key, value) in properties {
             match key {
                 ISOLATION_LEVEL => config.isolation_level = parse_isolation_level(value)?,
-                FETCH_MIN_BYTES => config.fetch_min_bytes = parse_number(key, value)?,
-                FETCH_MAX_BYTES => config.fetch_max_bytes = parse_number(key, value)?,
-                MAX_PARTITION_FETCH_BYTES => config.max_partition_fetch_bytes = parse_number(key, value)?,
-                FETCH_MAX_WAIT_MS => {
-                    let milliseconds = parse_number(key, value)?;
-                    config.fetch_max_wait = Duration::from_millis(u64::from(milliseconds.unsigned_abs()));
-                }
+                FETCH_MIN_BYTES => config.fetch_min_bytes = number(key, value, &SIZE)?,
+                FETCH_MAX_BYTES => config.fetch_max_bytes = number(key, value, &SIZE)?,
+                MAX_PARTITION_FETCH_BYTES => config.max_partition_fetch_bytes = number(key, value, &SIZE)?,
+                FETCH_MAX_WAIT_MS => config.fetch_max_wait = millis(key, value, &MILLIS)?,
                 _ => unknown.push((key, value)),
             }
         }
@@ -103,13 +100,13 @@ impl ConsumerConfig {
             (FETCH_MAX_BYTES, self.fetch_max_bytes),
             (MAX_PARTITION_FETCH_BYTES, self.max_partition_fetch_bytes),
         ] {
-            if !RANGE.contains(&value) {
-                return Err(invalid(key, &value.to_string(), &allowed_numbers()));
+            if value < 0 {
+                return Err(invalid(key, &value.to_string(), &numbers(&SIZE)));
             }
         }
         let wait = self.fetch_max_wait.as_millis();
         if i32::try_from(wait).is_err() {
-            return Err(invalid(FETCH_MAX_WAIT_MS, &wait.to_string(), &allowed_numbers()));
+            return Err(invalid(FETCH_MAX_WAIT_MS, &wait.to_string(), &numbers(&SIZE)));
         }
         let fits = usize::try_from(self.fetch_max_bytes)
             .ok()
@@ -142,27 +139,10 @@ fn parse_isolation_level(value: &str) -> Result<IsolationLevel> {
     }
 }
 
-fn parse_number(key: &str, value: &str) -> Result<i32> {
-    i32::from_str(value.trim())
-        .ok()
-        .filter(|number| RANGE.contains(number))
-        .ok_or_else(|| invalid(key, value, &allowed_numbers()))
-}
-
-fn allowed_numbers() -> String {
-    format!("a whole number from {} to {}", RANGE.start(), RANGE.end())
-}
-
-fn invalid(key: &str, value: &str, allowed: &str) -> Error {
-    Error::new(
-        ErrorKind::Config,
-        format!("{key} is {value:?}; allowed is {allowed}"),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn all_keys_are_read_and_the_rest_is_given_back() {

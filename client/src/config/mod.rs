@@ -5,6 +5,7 @@ mod client;
 mod client_properties;
 mod consumer;
 mod producer;
+mod value;
 
 pub(crate) use address::Address;
 pub use client::ClientConfig;

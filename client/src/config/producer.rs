@@ -6,6 +6,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use super::value::{MILLIS, invalid, millis, number, numbers};
 use crate::error::{Error, ErrorKind, Result};
 
 const BATCH_SIZE: &str = "batch.size";
@@ -24,8 +25,6 @@ const COMPRESSION_TYPE: &str = "compression.type";
 const SIZE: RangeInclusive<u64> = 1..=i32::MAX as u64;
 /// A budget may be larger than what one message can say.
 const MEMORY: RangeInclusive<u64> = 1..=i64::MAX as u64;
-/// Durations in milliseconds.
-const MILLIS: RangeInclusive<u64> = 0..=i32::MAX as u64;
 /// The transaction's timeout in milliseconds.
 const TIMEOUT: RangeInclusive<u64> = 1..=i32::MAX as u64;
 /// A broker recognises repeats of its last five batches.
@@ -92,12 +91,12 @@ impl ProducerConfig {
         let mut unknown = Vec::new();
         for (key, value) in properties {
             match key {
-                BATCH_SIZE => config.batch_size = size(key, value, &SIZE)?,
+                BATCH_SIZE => config.batch_size = number(key, value, &SIZE)?,
                 LINGER_MS => config.linger = millis(key, value, &MILLIS)?,
-                BUFFER_MEMORY => config.buffer_memory = size(key, value, &MEMORY)?,
+                BUFFER_MEMORY => config.buffer_memory = number(key, value, &MEMORY)?,
                 MAX_BLOCK_MS => config.max_block = millis(key, value, &MILLIS)?,
-                MAX_REQUEST_SIZE => config.max_request_size = size(key, value, &SIZE)?,
-                MAX_IN_FLIGHT => config.max_in_flight = size(key, value, &IN_FLIGHT)?,
+                MAX_REQUEST_SIZE => config.max_request_size = number(key, value, &SIZE)?,
+                MAX_IN_FLIGHT => config.max_in_flight = number(key, value, &IN_FLIGHT)?,
                 DELIVERY_TIMEOUT_MS => config.delivery_timeout = millis(key, value, &MILLIS)?,
                 TRANSACTION_TIMEOUT_MS => config.transaction_timeout = millis(key, value, &TIMEOUT)?,
                 ACKS => only(key, value, &["all", "-1"])?,
@@ -147,23 +146,6 @@ impl ProducerConfig {
     }
 }
 
-fn number(key: &str, value: &str, range: &RangeInclusive<u64>) -> Result<u64> {
-    value
-        .trim()
-        .parse()
-        .ok()
-        .filter(|number| range.contains(number))
-        .ok_or_else(|| invalid(key, value, &numbers(range)))
-}
-
-fn size(key: &str, value: &str, range: &RangeInclusive<u64>) -> Result<usize> {
-    usize::try_from(number(key, value, range)?).map_err(|_| invalid(key, value, &numbers(range)))
-}
-
-fn millis(key: &str, value: &str, range: &RangeInclusive<u64>) -> Result<Duration> {
-    number(key, value, range).map(Duration::from_millis)
-}
-
 fn only(key: &str, value: &str, allowed: &[&str]) -> Result<()> {
     if allowed.contains(&value.trim()) {
         return Ok(());
@@ -182,15 +164,6 @@ fn not_compressed(value: &str) -> Result<()> {
         }
         _ => Err(invalid(COMPRESSION_TYPE, value, "none")),
     }
-}
-
-fn numbers(range: &RangeInclusive<u64>) -> String {
-    format!("a whole number from {} to {}", range.start(), range.end())
-}
-
-fn invalid(key: &str, value: &str, allowed: &str) -> Error {
-    let message = format!("{key} is {value:?}; allowed is {allowed}");
-    Error::new(ErrorKind::Config, message)
 }
 
 #[cfg(test)]
