@@ -34,6 +34,15 @@ struct Entry {
     offset: Option<SourceOffset>,
 }
 
+impl Entry {
+    /// The partition with its offset, if one is committed.
+    fn shown(&self, partition: &str) -> Option<String> {
+        let mut offset = String::new();
+        write_map(&mut offset, self.offset.as_ref()?).ok()?;
+        Some(format!("{partition}={offset}"))
+    }
+}
+
 impl OffsetTable {
     /// An empty table for the connector of this name.
     pub fn new(connector: impl Into<String>) -> Self {
@@ -114,14 +123,28 @@ impl OffsetTable {
         Ok(key)
     }
 
+    /// The partitions that have a committed offset here and none in `later`, as in [`summary`](Self::summary).
+    pub fn lost_in(&self, later: &Self) -> Vec<String> {
+        let has_offset = |partition: &str| {
+            let entry = later.entries.get(partition);
+            entry.is_some_and(|entry| entry.offset.is_some())
+        };
+        let mut lost: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(partition, _)| !has_offset(partition))
+            .filter_map(|(partition, entry)| entry.shown(partition))
+            .collect();
+        lost.sort();
+        lost
+    }
+
     /// The committed offsets as JSON, for the log: `{"filename":"f"}={"position":7}`.
     pub fn summary(&self) -> Vec<String> {
-        let known = self.entries.iter().filter_map(|(partition, entry)| {
-            let mut offset = String::new();
-            write_map(&mut offset, entry.offset.as_ref()?).ok()?;
-            Some(format!("{partition}={offset}"))
-        });
-        let mut summary: Vec<_> = known.collect();
+        let known = self.entries.iter();
+        let mut summary: Vec<_> = known
+            .filter_map(|(partition, entry)| entry.shown(partition))
+            .collect();
         summary.sort();
         summary
     }
@@ -176,6 +199,13 @@ impl SharedOffsets {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .summary()
+    }
+
+    /// See [`OffsetTable::lost_in`]. `later` is another table than this one.
+    pub fn lost_in(&self, later: &Self) -> Vec<String> {
+        let earlier = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let later = later.table.lock().unwrap_or_else(PoisonError::into_inner);
+        earlier.lost_in(&later)
     }
 
     /// Notes that an offset is committed, for a source that asks later.
@@ -348,6 +378,28 @@ mod tests {
         let first = table.key(&ba.into()).unwrap();
         assert_eq!(&*first, br#"["c",{"b":false,"a":1}]"#);
         assert_eq!(table.key(&ab.into()).unwrap(), first);
+    }
+
+    #[test]
+    fn offsets_that_are_gone_are_named_and_those_that_moved_are_not() {
+        let table = |records: &[(&str, &str)]| {
+            let mut table = OffsetTable::new("c");
+            for (partition, offset) in records {
+                let key = format!(r#"["c",{{"f":"{partition}"}}]"#);
+                table
+                    .apply(Some(key.as_bytes()), Some(offset.as_bytes()))
+                    .unwrap();
+            }
+            SharedOffsets::new(table)
+        };
+        let known = table(&[("x", r#"{"p":1}"#), ("y", r#"{"p":2}"#), ("z", "null")]);
+        let moved = table(&[("x", r#"{"p":9}"#), ("y", r#"{"p":2}"#)]);
+        assert_eq!(known.lost_in(&moved), Vec::<String>::new());
+        let emptied = table(&[("y", "null")]);
+        assert_eq!(
+            known.lost_in(&emptied),
+            [r#"{"f":"x"}={"p":1}"#, r#"{"f":"y"}={"p":2}"#]
+        );
     }
 
     #[test]
