@@ -9,6 +9,7 @@ use sealwax::config::ConsumerConfig;
 
 use crate::api::{OffsetReader, SourceOffset, SourcePartition};
 use crate::error::StoreError;
+use crate::offsets::CommittingOffsets;
 use crate::store::{CompactedTopic, OffsetTable, SharedOffsets, ensure_topic, read_to_end};
 use crate::task::{OffsetStore, StoredOffsets};
 
@@ -95,6 +96,10 @@ impl StoredOffsets for SharedOffsets {
 
     fn summary(&self) -> Vec<String> {
         Self::summary(self)
+    }
+
+    fn summary_after(&self, offsets: &CommittingOffsets) -> Vec<String> {
+        Self::summary_after(self, offsets)
     }
 
     fn reader(self: Arc<Self>) -> Arc<dyn OffsetReader> {

@@ -92,10 +92,7 @@ impl Trace {
         };
         let mut unmoved = vec![known.summary()];
         if let Some(attempted) = self.attempted.take() {
-            for (partition, offset) in attempted.iter() {
-                known.committed(partition, offset);
-            }
-            unmoved.push(known.summary());
+            unmoved.push(known.summary_after(&attempted));
         }
         unmoved
     }
@@ -174,7 +171,7 @@ mod tests {
     use crate::task::StopSwitch;
 
     /// One source partition at a position.
-    struct At(Mutex<i64>);
+    struct At(i64);
 
     impl OffsetReader for At {
         fn offset(&self, _partition: &SourcePartition) -> Option<SourceOffset> {
@@ -187,12 +184,18 @@ mod tests {
             Ok((Bytes::new(), Bytes::new()))
         }
 
-        fn committed(&self, _partition: &SourcePartition, offset: &SourceOffset) {
-            *self.0.lock().unwrap() = offset.value("position").and_then(FlatValue::as_int).unwrap();
-        }
+        fn committed(&self, _partition: &SourcePartition, _offset: &SourceOffset) {}
 
         fn summary(&self) -> Vec<String> {
-            vec![self.0.lock().unwrap().to_string()]
+            vec![self.0.to_string()]
+        }
+
+        fn summary_after(&self, offsets: &CommittingOffsets) -> Vec<String> {
+            let positions = offsets.iter().filter_map(|(_, offset)| offset.value("position"));
+            positions
+                .filter_map(FlatValue::as_int)
+                .map(|position| position.to_string())
+                .collect()
         }
 
         fn reader(self: Arc<Self>) -> Arc<dyn OffsetReader> {
@@ -201,7 +204,7 @@ mod tests {
     }
 
     fn at(position: i64) -> Arc<dyn StoredOffsets> {
-        Arc::new(At(Mutex::new(position)))
+        Arc::new(At(position))
     }
 
     /// Answers one read after the other; the last again and again. None is a fault that passes.
