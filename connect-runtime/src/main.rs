@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
-use sealwax_connect::cli::{Cli, Exit, Failure};
+use sealwax_connect::cli::{Cli, Exit, Failure, say};
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("sealwax: {failure}");
+            say::note(&format_args!("sealwax: {failure}"));
             failure.exit().into()
         }
     }
@@ -33,7 +33,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
     outcome
 }
 
-/// Logs go to stderr, so that stdout stays a verb's result. Level from `RUST_LOG`, `info` by default.
+/// Logs go to stderr, so that stdout stays a verb's result. Level from `RUST_LOG`, `info` by default. A log that nobody takes
+/// (a closed pipe, a full disk) ends no worker: telling of it on stderr in turn would panic.
 fn start_logging() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt()
@@ -41,5 +42,6 @@ fn start_logging() {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
+        .log_internal_errors(false)
         .init();
 }

@@ -78,6 +78,27 @@ fn wrong_types_name_key_value_and_what_is_allowed() -> Result<()> {
     Ok(())
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_error_that_nobody_can_read_changes_no_exit_code() -> Result<()> {
+    let files = Files::new()?;
+    let worker = files.write("w.properties", "bootstrap.servers=127.0.0.1:1\n")?;
+    let (reader, writer) = std::io::pipe()?;
+    drop(reader);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full")?;
+    let nobodies: [std::process::Stdio; 2] = [writer.into(), full.into()];
+    for nobody in nobodies {
+        let status = Command::new(env!("CARGO_BIN_EXE_sealwax"))
+            .arg("standalone")
+            .arg(&worker)
+            .arg(files.directory.path().join("none.properties"))
+            .stderr(nobody)
+            .status()?;
+        assert_eq!(status.code(), Some(2), "{status}");
+    }
+    Ok(())
+}
+
 #[test]
 fn no_broker_at_the_address_is_exit_code_3_and_unknown_keys_are_warned_about() -> Result<()> {
     let files = Files::new()?;

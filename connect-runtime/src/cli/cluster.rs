@@ -9,7 +9,7 @@ use sealwax::admin::TopicDescription;
 use sealwax::config::ConsumerConfig;
 use sealwax::{Client, Error, ErrorCode, ErrorKind};
 
-use super::{Exit, Failure};
+use super::{Exit, Failure, say};
 use crate::api::{ConfigError, Settings};
 use crate::config;
 
@@ -131,7 +131,9 @@ pub(super) fn consumer_config(settings: &Settings) -> Result<ConsumerConfig, Fai
 /// Tells the user of settings that nothing reads: `unknown` to the role, and neither about the connection nor `handled` by the verb.
 pub(super) fn warn_without_effect(unknown: &[(&str, &str)], handled: &[&str]) {
     for key in without_effect(unknown, handled) {
-        eprintln!("sealwax: warning: the setting {key} is not known here and has no effect");
+        say::note(&format_args!(
+            "sealwax: warning: the setting {key} is not known here and has no effect"
+        ));
     }
 }
 

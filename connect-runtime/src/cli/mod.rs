@@ -5,6 +5,7 @@
 mod cluster;
 mod isolation;
 pub mod perf;
+pub mod say;
 pub mod standalone;
 pub mod verify;
 

@@ -93,12 +93,12 @@ impl Launcher {
         })?;
         let maker = started.connector.clone();
         let common = started.common.clone();
-        let store = TopicOffsets {
-            client: self.client.clone(),
-            connector: started.config.name.clone(),
-            topic: common.offsets_topic,
-            consumer: common.consumer,
-        };
+        let store = TopicOffsets::new(
+            self.client.clone(),
+            started.config.name.clone(),
+            common.offsets_topic,
+            common.consumer,
+        );
         let setup = TaskSetup {
             id: TaskId {
                 connector: started.config.name.clone(),

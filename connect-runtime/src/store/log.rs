@@ -3,9 +3,9 @@
 //! Reading stops at the end that was captured first, under read_uncommitted, while only committed records are returned:
 //! a transaction that is still open before that end is waited for, so nothing that may yet be committed is missed.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use sealwax::admin::{Admin, NewTopic, OffsetSpec};
+use sealwax::admin::{Admin, NewTopic, OffsetSpec, TopicDescription};
 use sealwax::config::ConsumerConfig;
 use sealwax::{Client, Consumer, ErrorCode, ErrorKind, IsolationLevel, StartOffset, TopicPartition};
 
@@ -13,6 +13,11 @@ use crate::error::StoreError;
 
 /// How long a read may stand still before the operator is told why.
 const STANDSTILL: Duration = Duration::from_secs(10);
+
+/// How long every broker may take to learn of a topic that exists.
+const KNOWN_WITHIN: Duration = Duration::from_secs(5);
+
+const ASK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A compacted topic and how to make it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +40,10 @@ pub struct CompactedTopic {
 /// The topic may be made all the same.
 pub async fn ensure_topic(client: &Client, topic: &CompactedTopic) -> Result<(), StoreError> {
     let admin = client.admin();
-    if partitions_of(&admin, &topic.name).await?.is_none() {
-        create(&admin, topic).await?;
+    match described(&admin, &topic.name).await? {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::UnknownTopic => create(&admin, topic).await?,
+        Err(error) => return Err(failed("look at", &topic.name)(error)),
     }
     match admin.topic_configs(&topic.name).await {
         Ok(configs) => match configs.get("cleanup.policy").cloned().flatten() {
@@ -77,22 +84,34 @@ async fn create(admin: &Admin, topic: &CompactedTopic) -> Result<(), StoreError>
     }
 }
 
-/// The partitions of a topic, or none if it does not exist.
-async fn partitions_of(admin: &Admin, name: &str) -> Result<Option<Vec<TopicPartition>>, StoreError> {
-    let described = admin
+/// What the cluster says of the topic.
+async fn described(admin: &Admin, name: &str) -> Result<sealwax::Result<TopicDescription>, StoreError> {
+    let topics = admin
         .describe_topics(&[name])
         .await
         .map_err(failed("look at", name))?;
-    match described.into_iter().next() {
-        Some(Ok(topic)) => {
-            let partitions = topic
-                .partitions
-                .iter()
-                .map(|p| TopicPartition::new(name, p.partition));
-            Ok(Some(partitions.collect()))
+    topics.into_iter().next().ok_or_else(|| StoreError::NotDescribed {
+        topic: name.to_owned(),
+    })
+}
+
+/// The partitions of a topic that exists. A broker may not know it yet, just after it was made or the broker was started: that
+/// is waited for, and never taken for a topic without records.
+async fn partitions_of(admin: &Admin, name: &str) -> Result<Vec<TopicPartition>, StoreError> {
+    let deadline = Instant::now() + KNOWN_WITHIN;
+    loop {
+        match described(admin, name).await? {
+            Ok(topic) => {
+                let partitions = topic.partitions.iter();
+                return Ok(partitions
+                    .map(|p| TopicPartition::new(name, p.partition))
+                    .collect());
+            }
+            Err(error) if error.kind() == ErrorKind::UnknownTopic && Instant::now() < deadline => {
+                tokio::time::sleep(ASK_AGAIN).await;
+            }
+            Err(error) => return Err(failed("read", name)(error)),
         }
-        Some(Err(error)) if error.kind() != ErrorKind::UnknownTopic => Err(failed("look at", name)(error)),
-        Some(Err(_)) | None => Ok(None),
     }
 }
 
@@ -142,7 +161,7 @@ pub async fn read_to_end(
 
 /// The partitions that hold something, with their ends.
 async fn unread_partitions(admin: &Admin, topic: &str) -> Result<Vec<(TopicPartition, i64)>, StoreError> {
-    let partitions = partitions_of(admin, topic).await?.unwrap_or_default();
+    let partitions = partitions_of(admin, topic).await?;
     let ask = |spec| partitions.iter().map(|p| (p.clone(), spec)).collect::<Vec<_>>();
     let level = IsolationLevel::ReadUncommitted;
     let ends = admin

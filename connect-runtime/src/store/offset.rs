@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 use crate::api::{FlatMap, FlatValue, OffsetReader, SourceOffset, SourcePartition};
 use crate::convert::{base64, java_double, write_json_string};
 use crate::error::StoreError;
+use crate::offsets::CommittingOffsets;
 
 /// A record of an offsets topic that is not as Connect writes it. Such records are passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -20,18 +21,27 @@ use crate::error::StoreError;
 pub struct MalformedOffset(&'static str);
 
 /// The committed offsets of one connector.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct OffsetTable {
     connector: String,
     /// By the partition in canonical form.
     entries: HashMap<String, Entry>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Entry {
     key: Bytes,
     /// None after a tombstone, and for a partition that was never committed.
     offset: Option<SourceOffset>,
+}
+
+impl Entry {
+    /// The partition with its offset, if one is committed.
+    fn shown(&self, partition: &str) -> Option<String> {
+        let mut offset = String::new();
+        write_map(&mut offset, self.offset.as_ref()?).ok()?;
+        Some(format!("{partition}={offset}"))
+    }
 }
 
 impl OffsetTable {
@@ -114,14 +124,35 @@ impl OffsetTable {
         Ok(key)
     }
 
+    /// Notes that an offset is committed, for a partition whose [`key`](Self::key) was asked for.
+    fn committed(&mut self, partition: &SourcePartition, offset: &SourceOffset) {
+        if let Some(entry) = self.entries.get_mut(&canonical(partition)) {
+            entry.offset = Some(offset.clone());
+        }
+    }
+
+    /// The partitions that have a committed offset here and none in `later`, as in [`summary`](Self::summary).
+    pub fn lost_in(&self, later: &Self) -> Vec<String> {
+        let has_offset = |partition: &str| {
+            let entry = later.entries.get(partition);
+            entry.is_some_and(|entry| entry.offset.is_some())
+        };
+        let mut lost: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(partition, _)| !has_offset(partition))
+            .filter_map(|(partition, entry)| entry.shown(partition))
+            .collect();
+        lost.sort();
+        lost
+    }
+
     /// The committed offsets as JSON, for the log: `{"filename":"f"}={"position":7}`.
     pub fn summary(&self) -> Vec<String> {
-        let known = self.entries.iter().filter_map(|(partition, entry)| {
-            let mut offset = String::new();
-            write_map(&mut offset, entry.offset.as_ref()?).ok()?;
-            Some(format!("{partition}={offset}"))
-        });
-        let mut summary: Vec<_> = known.collect();
+        let known = self.entries.iter();
+        let mut summary: Vec<_> = known
+            .filter_map(|(partition, entry)| entry.shown(partition))
+            .collect();
         summary.sort();
         summary
     }
@@ -178,12 +209,28 @@ impl SharedOffsets {
             .summary()
     }
 
+    /// The summary as it would be if these offsets were committed, too. The table stays as it is: the offsets may not be.
+    pub fn summary_after(&self, offsets: &CommittingOffsets) -> Vec<String> {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (partition, offset) in offsets.iter() {
+            table.committed(partition, offset);
+        }
+        table.summary()
+    }
+
+    /// See [`OffsetTable::lost_in`]. `later` is another table than this one.
+    pub fn lost_in(&self, later: &Self) -> Vec<String> {
+        let earlier = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let later = later.table.lock().unwrap_or_else(PoisonError::into_inner);
+        earlier.lost_in(&later)
+    }
+
     /// Notes that an offset is committed, for a source that asks later.
     pub fn committed(&self, partition: &SourcePartition, offset: &SourceOffset) {
-        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = table.entries.get_mut(&canonical(partition)) {
-            entry.offset = Some(offset.clone());
-        }
+        self.table
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .committed(partition, offset);
     }
 }
 
@@ -348,6 +395,44 @@ mod tests {
         let first = table.key(&ba.into()).unwrap();
         assert_eq!(&*first, br#"["c",{"b":false,"a":1}]"#);
         assert_eq!(table.key(&ab.into()).unwrap(), first);
+    }
+
+    /// What was only attempted must not count as known: it would be missed in the topic.
+    #[test]
+    fn a_summary_of_what_might_be_committed_changes_nothing() {
+        let offsets = SharedOffsets::new(OffsetTable::new("c"));
+        let partition = SourcePartition::from(FlatMap::new().with("f", FlatValue::Int(1)));
+        let offset = SourceOffset::from(FlatMap::new().with("p", FlatValue::Int(9)));
+        offsets.record(&partition, &offset).unwrap();
+        let mut staged = crate::offsets::OffsetBuffer::new();
+        staged.stage(&partition, offset);
+        assert_eq!(
+            offsets.summary_after(&staged.begin_commit()),
+            [r#"{"f":1}={"p":9}"#]
+        );
+        assert_eq!(offsets.summary(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn offsets_that_are_gone_are_named_and_those_that_moved_are_not() {
+        let table = |records: &[(&str, &str)]| {
+            let mut table = OffsetTable::new("c");
+            for (partition, offset) in records {
+                let key = format!(r#"["c",{{"f":"{partition}"}}]"#);
+                table
+                    .apply(Some(key.as_bytes()), Some(offset.as_bytes()))
+                    .unwrap();
+            }
+            SharedOffsets::new(table)
+        };
+        let known = table(&[("x", r#"{"p":1}"#), ("y", r#"{"p":2}"#), ("z", "null")]);
+        let moved = table(&[("x", r#"{"p":9}"#), ("y", r#"{"p":2}"#)]);
+        assert_eq!(known.lost_in(&moved), Vec::<String>::new());
+        let emptied = table(&[("y", "null")]);
+        assert_eq!(
+            known.lost_in(&emptied),
+            [r#"{"f":"x"}={"p":1}"#, r#"{"f":"y"}={"p":2}"#]
+        );
     }
 
     #[test]

@@ -10,11 +10,13 @@ use sealwax::{Client, Record, Transaction, TransactionalProducer};
 
 use super::boundary::{Decision, Event, TransactionBoundary};
 use super::feed::Feed;
+use super::fence::Trace;
 use super::polled::Acknowledgement;
 use super::start::take_over;
 use super::{Fault, OffsetStore, Ownership, Stop, StoredOffsets, TaskSetup};
 use crate::api::SourceTask;
 use crate::convert::Converters;
+use crate::offsets::CommittingOffsets;
 
 /// What a run needs from its supervisor.
 pub(super) struct Run<'a> {
@@ -24,6 +26,8 @@ pub(super) struct Run<'a> {
     pub(super) store: &'a dyn OffsetStore,
     pub(super) converters: &'a mut Converters,
     pub(super) stop: &'a mut Stop,
+    /// What is kept for the judgement of a fence.
+    pub(super) trace: &'a mut Trace,
     /// Called when the task is in its loop, and after each commit.
     pub(super) alive: &'a mut (dyn FnMut(Alive) + Send),
 }
@@ -49,6 +53,7 @@ pub(super) async fn run(
     let Some(producer) = slot else {
         return Err(Fault::permanent("the task has no producer"));
     };
+    run.trace.started(committed.clone());
     let reader = committed.clone().reader();
     let feed = Feed::start(
         task,
@@ -66,6 +71,7 @@ pub(super) async fn run(
         boundary,
         committed: committed.as_ref(),
         topic: run.store.topic(),
+        trace: run.trace,
         alive: run.alive,
     };
     let outcome = source.run(producer).await;
@@ -78,23 +84,24 @@ struct Loop<'a> {
     boundary: TransactionBoundary,
     committed: &'a dyn StoredOffsets,
     topic: &'a str,
+    trace: &'a mut Trace,
     alive: &'a mut (dyn FnMut(Alive) + Send),
 }
 
 impl Loop<'_> {
     async fn run(&mut self, producer: &mut TransactionalProducer) -> Result<(), Fault> {
-        let begun = |e| Fault::client("begin a transaction", &e);
         while self.feed.wait_for_records().await? {
-            let mut transaction = producer.begin().await.map_err(begun)?;
+            let mut transaction = self.begin(producer).await?;
             match self.fill(&mut transaction).await? {
                 Decision::Commit | Decision::GoOn => self.commit(transaction).await?,
                 Decision::Abort => {
-                    abort(transaction).await?;
+                    self.abort(transaction).await?;
                     self.feed.sent.clear();
-                    self.commit(producer.begin().await.map_err(begun)?).await?;
+                    let transaction = self.begin(producer).await?;
+                    self.commit(transaction).await?;
                 }
                 Decision::Drop => {
-                    abort(transaction).await?;
+                    self.abort(transaction).await?;
                     tracing::info!(
                         "stopped inside a transaction that the connector did not finish; it is aborted"
                     );
@@ -102,6 +109,20 @@ impl Loop<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    async fn begin<'p>(&mut self, producer: &'p mut TransactionalProducer) -> Result<Transaction<'p>, Fault> {
+        let begun = producer.begin().await;
+        let transaction = begun.map_err(|e| Fault::client("begin a transaction", &e))?;
+        self.trace.begun();
+        Ok(transaction)
+    }
+
+    async fn abort(&mut self, transaction: Transaction<'_>) -> Result<(), Fault> {
+        let aborted = transaction.abort().await;
+        aborted.map_err(|e| Fault::client("abort the transaction", &e))?;
+        self.trace.aborted();
         Ok(())
     }
 
@@ -131,6 +152,16 @@ impl Loop<'_> {
         }
     }
 
+    /// Where the records of a transaction are in the source, for the operator.
+    fn span_of(&self, offsets: &CommittingOffsets) -> String {
+        let spans = offsets.iter().map(|(partition, last)| {
+            let first = self.committed.offset(partition);
+            let first = first.map_or_else(|| "its beginning".to_owned(), |first| (*first).to_string());
+            format!("source {} behind {first} up to {}", **partition, **last)
+        });
+        spans.collect::<Vec<_>>().join(", ")
+    }
+
     /// The decision on an event, if the transaction has to end.
     fn end(&self, event: Event) -> Result<Option<Decision>, Fault> {
         let decision = self.boundary.decide(Instant::now(), event)?;
@@ -145,7 +176,15 @@ impl Loop<'_> {
             let sent = transaction.send(Record::new(self.topic, &value).key(&key)).await;
             sent.map_err(|e| Fault::client(&format!("send an offset to topic {}", self.topic), &e))?;
         }
-        let proof = transaction.commit().await.map_err(|e| Fault::commit(&e))?;
+        let proof = match transaction.commit().await {
+            Ok(proof) => proof,
+            Err(error) => {
+                let fault = Fault::commit(&error, &self.span_of(&committing));
+                self.trace.attempted(committing);
+                return Err(fault);
+            }
+        };
+        self.trace.committed();
         let offsets = committing.committed(proof);
         for (partition, offset) in offsets.iter() {
             self.committed.committed(partition, offset);
@@ -159,11 +198,4 @@ impl Loop<'_> {
             .await;
         Ok(())
     }
-}
-
-async fn abort(transaction: Transaction<'_>) -> Result<(), Fault> {
-    transaction
-        .abort()
-        .await
-        .map_err(|e| Fault::client("abort the transaction", &e))
 }

@@ -51,15 +51,20 @@ impl Fault {
     /// A record that the client did not take.
     pub fn sending(record: &SourceRecord, error: &Error) -> Self {
         let (partition, offset) = (&*record.source_partition, &*record.source_offset);
-        let place = format!(
-            "send a record to topic {} (source {partition}, offset {offset})",
-            record.topic
-        );
+        let topic = &record.topic;
+        // Then a batch of earlier records was refused, and this one only came to hear of it.
+        let place = if error.kind() == ErrorKind::TransactionAbortable {
+            format!(
+                "go on sending to topic {topic} (the fault lies before source {partition}, offset {offset})"
+            )
+        } else {
+            format!("send a record to topic {topic} (source {partition}, offset {offset})")
+        };
         Self::client(&place, error)
     }
 
-    /// A commit without proof.
-    pub fn commit(error: &CommitError) -> Self {
+    /// A commit without proof; `records` says where the records of the transaction are in the source.
+    pub fn commit(error: &CommitError, records: &str) -> Self {
         let cause = error.error();
         let kind = match (error, kind_of(cause)) {
             (CommitError::Fenced(_), _) => FaultKind::Fenced,
@@ -72,7 +77,10 @@ impl Fault {
         };
         Self {
             kind,
-            message: format!("the commit did not succeed: {error}{}", mend(cause)),
+            message: format!(
+                "the commit did not succeed: {error}{}; the transaction held {records}",
+                mend(cause)
+            ),
         }
     }
 
@@ -104,7 +112,10 @@ impl From<ConnectError> for Fault {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         let kind = match &error {
-            StoreError::NotCompacted { .. } | StoreError::Unwritable(_) => FaultKind::Permanent,
+            StoreError::NotCompacted { .. } | StoreError::OffsetsLost { .. } | StoreError::Unwritable(_) => {
+                FaultKind::Permanent
+            }
+            StoreError::NotDescribed { .. } => FaultKind::Passing,
             // The topic was made a moment ago: the broker that was asked does not know it yet.
             StoreError::Client { source, .. } if source.kind() == ErrorKind::UnknownTopic => {
                 FaultKind::Passing
@@ -119,10 +130,22 @@ impl From<StoreError> for Fault {
 }
 
 fn kind_of(error: &Error) -> FaultKind {
-    if error.code() == Some(ErrorCode::INVALID_TOPIC_EXCEPTION) {
-        return FaultKind::Permanent;
+    match error.code() {
+        Some(code) if refuses_what_is_sent(code) => FaultKind::Permanent,
+        code => classify(error.kind(), code.map(ErrorCode::class)),
     }
-    classify(error.kind(), error.code().map(ErrorCode::class))
+}
+
+/// Whether the broker would say the same of the same records again, however often the transaction is repeated.
+fn refuses_what_is_sent(code: ErrorCode) -> bool {
+    const OF_RECORDS: [ErrorCode; 5] = [
+        ErrorCode::MESSAGE_TOO_LARGE,
+        ErrorCode::INVALID_TIMESTAMP,
+        ErrorCode::UNSUPPORTED_COMPRESSION_TYPE,
+        ErrorCode::INVALID_RECORD,
+        ErrorCode::POLICY_VIOLATION,
+    ];
+    code.class() == ErrorClass::InvalidConfiguration || OF_RECORDS.contains(&code)
 }
 
 /// A producer whose epoch is called stale is kept (`ApplicationRecoverable`): going on with its own id and epoch shows
@@ -158,6 +181,9 @@ fn classify(kind: ErrorKind, class: Option<ErrorClass>) -> FaultKind {
 fn mend(error: &Error) -> &'static str {
     if error.code() == Some(ErrorCode::INVALID_TOPIC_EXCEPTION) {
         return "; set topic to a valid name";
+    }
+    if error.code() == Some(ErrorCode::MESSAGE_TOO_LARGE) {
+        return "; raise the topic's max.message.bytes, or lower producer.override.batch.size below it if each single record fits";
     }
     match error.kind() {
         ErrorKind::RecordTooLarge => {
@@ -211,6 +237,27 @@ mod tests {
         assert_eq!(stale, FaultKind::Passing);
         let too_large = classify(ErrorKind::Broker, Some(ErrorCode::MESSAGE_TOO_LARGE.class()));
         assert_eq!(too_large, FaultKind::Permanent);
+    }
+
+    /// The transaction was aborted, which passes; but the same records would be refused for ever.
+    #[test]
+    fn records_that_the_broker_refuses_are_not_sent_again_and_again() {
+        for code in [
+            ErrorCode::MESSAGE_TOO_LARGE,
+            ErrorCode::RECORD_LIST_TOO_LARGE,
+            ErrorCode::INVALID_RECORD,
+            ErrorCode::TOPIC_AUTHORIZATION_FAILED,
+        ] {
+            assert!(refuses_what_is_sent(code), "{code}");
+        }
+        for code in [
+            ErrorCode::INVALID_TXN_STATE,
+            ErrorCode::INVALID_PRODUCER_EPOCH,
+            ErrorCode::NOT_ENOUGH_REPLICAS,
+            ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+        ] {
+            assert!(!refuses_what_is_sent(code), "{code}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Running a task: when transactions end (`boundary`), what state it is in (`state`), the exactly-once loop
-//! (`exactly_once`, with `start`, `feed`, `polled` and `fault`), and the supervisor that starts it again after passing faults (`runner`).
+//! (`exactly_once`, with `start`, `feed`, `polled` and `fault`), and the supervisor that starts it again after passing faults (`runner`,
+//! with `fence` for the fault that may not be what it looks like).
 
 mod backoff;
 mod boundary;
@@ -7,6 +8,7 @@ mod converters;
 mod exactly_once;
 mod fault;
 mod feed;
+mod fence;
 mod offset_store;
 mod ownership;
 mod polled;

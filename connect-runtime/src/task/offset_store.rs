@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use crate::api::{OffsetReader, SourceOffset, SourcePartition};
 use crate::error::StoreError;
+use crate::offsets::CommittingOffsets;
 
 /// The offsets topic of a connector.
 #[async_trait]
@@ -39,6 +40,9 @@ pub trait StoredOffsets: OffsetReader {
 
     /// The committed offsets, for the log.
     fn summary(&self) -> Vec<String>;
+
+    /// The summary as it would be if these offsets were committed, too; nothing changes.
+    fn summary_after(&self, offsets: &CommittingOffsets) -> Vec<String>;
 
     /// The same, as what a source task may ask.
     fn reader(self: Arc<Self>) -> Arc<dyn OffsetReader>;

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::backoff::Backoff;
 use super::exactly_once::{Alive, Run, run};
+use super::fence::{Judgement, Trace, judge};
 use super::{Fault, FaultKind, OffsetStore, Ownership, Stop, TaskEvent, TaskSetup, TaskState};
 use crate::api::SourceTask;
 use crate::convert::Converters;
@@ -41,6 +42,8 @@ pub struct TaskRunner {
 enum Next {
     Ended(TaskEvent),
     Again,
+    /// Fenced, maybe only because the transaction was open for so long.
+    Judge(Fault, Duration),
 }
 
 impl TaskRunner {
@@ -51,18 +54,25 @@ impl TaskRunner {
     pub async fn run(mut self) -> TaskState {
         let mut producer = None;
         let mut backoff = Backoff::default();
+        let mut trace = Trace::default();
         let mut has_committed = false;
         let last = loop {
             let outcome = self
-                .run_once(&mut producer, &mut backoff, &mut has_committed)
+                .run_once(&mut producer, &mut trace, &mut backoff, &mut has_committed)
                 .await;
             if let Err(fault) = &outcome
                 && fault.kind() == FaultKind::ProducerLost
             {
                 producer = None;
             }
-            match self.next(outcome, has_committed) {
+            match self.next(outcome, &trace, has_committed) {
                 Next::Ended(event) => break event,
+                Next::Judge(fault, open) => {
+                    producer = None;
+                    if let Some(event) = self.judge(&fault, open, &mut trace).await {
+                        break event;
+                    }
+                }
                 Next::Again => {
                     let pause = backoff.next(fastrand::f64());
                     tracing::info!(task = %self.setup.id, attempt = backoff.failures(), ?pause, "task starts again soon");
@@ -85,6 +95,7 @@ impl TaskRunner {
     async fn run_once(
         &mut self,
         producer: &mut Option<TransactionalProducer>,
+        trace: &mut Trace,
         backoff: &mut Backoff,
         has_committed: &mut bool,
     ) -> Result<(), Fault> {
@@ -104,14 +115,15 @@ impl TaskRunner {
             store: self.store.as_ref(),
             converters: &mut self.converters,
             stop: &mut self.stop,
+            trace,
             alive: &mut alive,
         };
         Box::pin(run(parts, task, producer)).await
     }
 
     /// What follows the outcome of a run; told to the log and the status.
-    fn next(&self, outcome: Result<(), Fault>, has_committed: bool) -> Next {
-        let (task, transactional_id) = (&self.setup.id, &self.setup.transactional_id);
+    fn next(&self, outcome: Result<(), Fault>, trace: &Trace, has_committed: bool) -> Next {
+        let task = &self.setup.id;
         let Err(fault) = outcome else {
             tracing::info!(%task, "task stopped");
             return Next::Ended(TaskEvent::Stopped);
@@ -120,14 +132,10 @@ impl TaskRunner {
             FaultKind::Passing | FaultKind::ProducerLost => {}
             FaultKind::TopicMissing if has_committed => {}
             FaultKind::Fenced => {
-                tracing::error!(
-                    %task, transactional_id,
-                    "task FAILED, fenced: another producer has taken over transactional id {transactional_id}; \
-                     this one stops and does not come back; make sure that the connector runs in one worker only: {fault}"
-                );
-                let reason =
-                    format!("fenced: another producer has taken over transactional id {transactional_id}");
-                return Next::Ended(TaskEvent::Failed(reason));
+                return match trace.overdue(self.setup.producer.transaction_timeout) {
+                    Some(open) => Next::Judge(fault, open),
+                    None => Next::Ended(self.fenced(&fault.to_string())),
+                };
             }
             FaultKind::TopicMissing | FaultKind::Permanent => {
                 tracing::error!(%task, "task FAILED: {fault}");
@@ -141,6 +149,43 @@ impl TaskRunner {
         tracing::warn!(%task, "task has a passing fault and goes back to the committed offsets: {fault}");
         tell(&self.status, TaskEvent::Fault(fault.to_string()));
         Next::Again
+    }
+}
+
+/// What follows a fence.
+impl TaskRunner {
+    /// Finds out who has the task now. None: it is still ours.
+    async fn judge(&mut self, fault: &Fault, open: Duration, trace: &mut Trace) -> Option<TaskEvent> {
+        let timeout = self.setup.producer.transaction_timeout;
+        let (task, transactional_id) = (&self.setup.id, &self.setup.transactional_id);
+        tracing::warn!(
+            %task, transactional_id,
+            "fenced: another producer has taken over transactional id {transactional_id}, or the broker ended the transaction \
+             because it was open for {open:?}, longer than transaction.timeout.ms={}; for half of that it is watched whether another \
+             worker commits offsets, and if none does, the task is taken over again: {fault}",
+            timeout.as_millis()
+        );
+        tell(&self.status, TaskEvent::Fault(fault.to_string()));
+        match judge(trace, self.store.as_ref(), timeout, &mut self.stop).await {
+            Judgement::Ours => {
+                tracing::info!(task = %self.setup.id, "no other worker commits offsets: the task is taken over again");
+                None
+            }
+            Judgement::Lost(why) => Some(self.fenced(&why)),
+            Judgement::Stopped => Some(TaskEvent::Stopped),
+        }
+    }
+
+    fn fenced(&self, why: &str) -> TaskEvent {
+        let (task, transactional_id) = (&self.setup.id, &self.setup.transactional_id);
+        tracing::error!(
+            %task, transactional_id,
+            "task FAILED, fenced: another producer has taken over transactional id {transactional_id}; \
+             this one stops and does not come back; make sure that the connector runs in one worker only: {why}"
+        );
+        TaskEvent::Failed(format!(
+            "fenced: another producer has taken over transactional id {transactional_id}"
+        ))
     }
 }
 

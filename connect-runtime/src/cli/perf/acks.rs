@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::meter::Meter;
+use crate::cli::say;
 
 const CHUNK: usize = 64;
 
@@ -112,7 +113,7 @@ async fn acknowledge(mut from: mpsc::Receiver<Vec<Sent>>, start: Instant) -> Ack
                 Ok(_metadata) => {
                     let latency = result.last.saturating_duration_since(sent.at);
                     if let Some(line) = result.meter.add(1, sent.bytes, Some(latency), result.last) {
-                        eprintln!("{line}");
+                        say::note(&line);
                     }
                 }
                 Err(error) => {

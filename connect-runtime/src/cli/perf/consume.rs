@@ -13,7 +13,7 @@ use super::meter::Meter;
 use crate::api::Settings;
 use crate::cli::cluster::{self, ClusterArguments};
 use crate::cli::isolation::Isolation;
-use crate::cli::{Exit, Failure};
+use crate::cli::{Exit, Failure, say};
 
 /// Arguments of `sealwax perf consume`.
 #[derive(Debug, clap::Args)]
@@ -71,7 +71,7 @@ pub(super) async fn run(arguments: Arguments) -> Result<(), Failure> {
         latency: None,
         cpu: CpuSeconds::since(cpu),
     };
-    super::print(&figures, arguments.json);
+    super::print(&figures, arguments.json)?;
     result
 }
 
@@ -145,7 +145,7 @@ impl Run {
         if records > 0 {
             self.last = Instant::now();
             if let Some(line) = self.meter.add(records, bytes, None, self.last) {
-                eprintln!("{line}");
+                say::note(&line);
             }
         }
         Ok(())

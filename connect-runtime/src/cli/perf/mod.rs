@@ -21,7 +21,7 @@ mod throttle;
 mod transactions;
 
 use self::figures::Figures;
-use super::Failure;
+use super::{Failure, say};
 
 /// Arguments of `sealwax perf`.
 #[derive(Debug, clap::Args)]
@@ -56,11 +56,11 @@ pub async fn run(arguments: Arguments) -> Result<(), Failure> {
     }
 }
 
-fn print(figures: &Figures, json: bool) {
+fn print(figures: &Figures, json: bool) -> Result<(), Failure> {
     if json {
-        println!("{}", figures.to_json());
+        say::result(&figures.to_json())
     } else {
-        println!("{figures}");
+        say::result(figures)
     }
 }
 

@@ -87,7 +87,7 @@ pub(super) async fn run(arguments: Arguments) -> Result<(), Failure> {
         )
     })?;
     let figures = figures(&acknowledged, transactions, start, cpu);
-    super::print(&figures, arguments.json);
+    super::print(&figures, arguments.json)?;
     sending?;
     all_acknowledged(&acknowledged)
 }

@@ -13,7 +13,7 @@ use super::figures::Figures;
 use super::meter::Meter;
 use super::payload::Payload;
 use super::producer::{Prepared, ProducerArguments, random_transactional_id};
-use crate::cli::{Failure, cluster};
+use crate::cli::{Failure, cluster, say};
 
 /// Arguments of `sealwax perf transactions`.
 #[derive(Debug, clap::Args)]
@@ -80,7 +80,7 @@ pub(super) async fn run(arguments: Arguments) -> Result<(), Failure> {
             .map(|summary| ("begin to commit", summary)),
         cpu: CpuSeconds::since(cpu),
     };
-    super::print(&figures, arguments.json);
+    super::print(&figures, arguments.json)?;
     result
 }
 
@@ -134,7 +134,7 @@ impl Run {
             .meter
             .add(arguments.records_per_transaction, bytes, Some(latency), self.last)
         {
-            eprintln!("{line}");
+            say::note(&line);
         }
         Ok(())
     }

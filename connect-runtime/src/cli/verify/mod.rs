@@ -30,7 +30,7 @@ use self::read::End;
 use self::report::Report;
 use super::cluster::{self, ClusterArguments};
 use super::isolation::Isolation;
-use super::{Exit, Failure};
+use super::{Exit, Failure, say};
 use crate::api::Settings;
 
 /// Arguments of `sealwax verify`.
@@ -97,9 +97,9 @@ fn conclude(arguments: &Arguments, plan: &Plan, counter: &Counter, end: &End) ->
         counter,
     };
     if arguments.json {
-        println!("{}", report.to_json());
+        say::result(&report.to_json())?;
     } else {
-        println!("{report}");
+        say::result(&report)?;
     }
     if let End::Stalled(reasons) = end {
         return Err(Failure::new(

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::cli::say;
+
 const TEMPLATE: &str = "{bar:40} {percent:>3}%  {human_pos}/{human_len} offsets  {per_sec}  {eta} left";
 
 /// The bar of one run.
@@ -30,7 +32,7 @@ impl Progress {
 
     /// A line on stderr that does not disturb the bar.
     pub(super) fn note(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| say::note(&text));
     }
 }
 

@@ -4,6 +4,7 @@
 //! counts characters there, which is the same for ASCII; ours also resumes right after an umlaut.
 
 mod config;
+mod identity;
 mod lines;
 mod source;
 #[cfg(test)]

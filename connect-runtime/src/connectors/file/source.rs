@@ -1,7 +1,7 @@
 //! The task: opens the file at the committed position and follows it as it grows.
 //!
 //! Input: the file, the committed position. Output: batches of records; an error that names the file and the place when
-//! it is missing, shrank, has a line that is too long, or is not UTF-8.
+//! it is missing, shrank, was replaced by another file, has a line that is too long, or is not UTF-8.
 
 use std::io::SeekFrom;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::config::{FileConfig, InvalidUtf8};
+use super::identity::Identity;
 use super::lines::{Line, LineSplitter};
 use crate::api::{
     ConnectError, FlatMap, FlatValue, SchemaAndValue, Settings, SourceOffset, SourcePartition, SourceRecord,
@@ -37,6 +38,7 @@ pub(super) struct FileStreamSourceTask {
 struct OpenFile {
     config: FileConfig,
     file: File,
+    identity: Identity,
     lines: LineSplitter,
     partition: SourcePartition,
     /// The say on transactions, with `transaction.boundary=connector` only.
@@ -104,17 +106,20 @@ impl OpenFile {
             )));
         }
         let mut file = File::open(&config.path).await.map_err(|e| failed("open", e))?;
-        let size = file.metadata().await.map_err(|e| failed("look at", e))?.len();
+        let opened = file.metadata().await.map_err(|e| failed("look at", e))?;
+        let (identity, size) = (Identity::of(&opened), opened.len());
         if size < position {
             return Err(shrunk(&config.name, position, size));
         }
-        file.seek(SeekFrom::Start(position))
-            .await
-            .map_err(|e| failed("seek in", e))?;
+        let at_line = go_to_line(&mut file, position).await;
+        if !at_line.map_err(|e| failed("read", e))? {
+            return Err(not_a_line(&config.name, position));
+        }
         let lines = LineSplitter::new(position, config.max_line_bytes);
         Ok(Self {
             config,
             file,
+            identity,
             lines,
             partition,
             transactions: None,
@@ -140,6 +145,7 @@ impl OpenFile {
             }
             if self.read_chunk().await? == 0 {
                 self.check_size().await?;
+                self.check_identity().await?;
                 tokio::time::sleep(WAIT_FOR_GROWTH).await;
                 return Ok(None);
             }
@@ -201,6 +207,18 @@ impl OpenFile {
         }
     }
 
+    /// At the end of the file: a file that was moved away grows no more, and what stands in its place would never be seen.
+    async fn check_identity(&self) -> Result<(), ConnectError> {
+        match tokio::fs::metadata(&self.config.path).await {
+            Ok(metadata) if !self.identity.may_be(&metadata) => {
+                Err(replaced(&self.config.name, self.lines.read_position()))
+            }
+            // A file that is only moved away is followed until another one takes its place; what else is wrong with the
+            // path shows at the next start.
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
     fn record(&self, line: Line) -> Result<SourceRecord, ConnectError> {
         let text = self.text(line.bytes, line.end)?;
         let position = FlatValue::Int(i64::try_from(line.end).unwrap_or(i64::MAX));
@@ -252,6 +270,31 @@ fn position_of(name: &str, committed: Option<&SourceOffset>) -> Result<u64, Conn
             "the committed offset of file {name} has no position that is an integer from 0 on; reset the offset"
         ))
     })
+}
+
+/// Places the file where the next line begins. False: no line begins there.
+async fn go_to_line(file: &mut File, position: u64) -> std::io::Result<bool> {
+    let Some(before) = position.checked_sub(1) else {
+        return Ok(true);
+    };
+    file.seek(SeekFrom::Start(before)).await?;
+    Ok(matches!(file.read_u8().await?, b'\n' | b'\r'))
+}
+
+fn not_a_line(name: &str, position: u64) -> ConnectError {
+    ConnectError::permanent(format!(
+        "file {name} is not the one that was read: the committed position {position} is behind a line, but no line ends \
+         there now, so what to read next cannot be known; restore the file, or give the new content another name, or reset \
+         the connector's offset to read the file from its start"
+    ))
+}
+
+fn replaced(name: &str, position: u64) -> ConnectError {
+    ConnectError::permanent(format!(
+        "file {name} was replaced by another file; the old one was read to its end at byte {position}, so what to read next \
+         cannot be known; give the new file another name, or reset the connector's offset to read it from its start, or, if \
+         it begins with what was read, start the connector again to go on behind that"
+    ))
 }
 
 fn shrunk(name: &str, position: u64, size: u64) -> ConnectError {

@@ -131,6 +131,41 @@ async fn a_file_that_shrank_is_an_error_at_start_and_while_reading() {
 }
 
 #[tokio::test]
+async fn a_position_inside_of_a_line_is_another_files() {
+    for content in ["one\ntwo\n", "one\rtwo\n"] {
+        let fixture = Fixture::new(content.as_bytes());
+        let error = fixture.start(Some(5)).await.err().unwrap().to_string();
+        assert!(
+            error.contains("position 5") && error.contains("not the one that was read"),
+            "{error}"
+        );
+        let mut task = fixture.start(Some(4)).await.unwrap();
+        assert_eq!(seen(task.poll().await.unwrap()), [("two".to_owned(), 8)]);
+        fixture.start(Some(8)).await.map(drop).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_was_replaced_is_read_to_its_end_and_then_an_error() {
+    let fixture = Fixture::new(b"one\n");
+    let mut task = fixture.start(None).await.unwrap();
+    task.poll().await.unwrap().unwrap();
+    let old = fixture.path.with_extension("old");
+    std::fs::rename(&fixture.path, &old).unwrap();
+    // Nothing has taken its place: whoever has it open may still write to it.
+    assert_eq!(task.poll().await.unwrap(), None);
+    std::fs::write(&old, b"one\ntwo\n").unwrap();
+    std::fs::write(&fixture.path, b"1\n2\n3\n4\n5\n6\n").unwrap();
+    assert_eq!(seen(task.poll().await.unwrap()), [("two".to_owned(), 8)]);
+    let error = task.poll().await.unwrap_err().to_string();
+    assert!(
+        error.contains("was replaced by another file") && error.contains("at byte 8"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
 async fn a_line_that_is_too_long_fails_with_the_limits_name_after_the_lines_before_it() {
     let long = [b"ok\n".to_vec(), vec![b'x'; 3_000_000]].concat();
     let fixture = Fixture::new(&long);
