@@ -9,7 +9,7 @@ use crate::config::ProducerConfig;
 use crate::error::ErrorKind;
 use crate::machine::Machine;
 use crate::machine::testing::coordinator::Phase;
-use crate::machine::testing::faults::Fault;
+use crate::machine::testing::faults::{DENIALS, Fault};
 use crate::machine::testing::harness::{Harness, config};
 use crate::machine::testing::log::Status;
 use crate::machine::testing::model::Model;
@@ -199,6 +199,65 @@ fn a_commit_that_never_left_is_aborted_and_one_that_may_have_arrived_is_unknown(
             harness.append(0, Some(serial)).unwrap();
             assert!(matches!(harness.commit(serial), Verdict::Committed));
         }
+    }
+}
+
+#[test]
+fn a_commit_that_the_coordinator_denies_may_have_taken_effect() {
+    for version in BOTH {
+        for denial in 0..DENIALS.len() {
+            let (mut harness, serial) = started(version);
+            let taken = harness.append(0, Some(serial)).unwrap();
+            harness.run_for(Duration::from_millis(50));
+            harness.faults = lasting(Fault::Denied(denial)).into();
+            let verdict = harness.commit(serial);
+            assert!(
+                matches!(verdict, Verdict::Unknown(_)),
+                "{}: {verdict:?}",
+                DENIALS[denial]
+            );
+            harness.faults.clear();
+            let serial = harness.begin().unwrap();
+            assert_eq!(harness.in_log(taken.value), [Status::Committed]);
+            harness.append(0, Some(serial)).unwrap();
+            assert!(matches!(harness.commit(serial), Verdict::Committed));
+        }
+    }
+}
+
+#[test]
+fn a_commit_that_was_denied_and_then_fenced_is_unknown() {
+    for version in BOTH {
+        for denial in 0..DENIALS.len() {
+            let (mut harness, serial) = started(version);
+            harness.append(0, Some(serial)).unwrap();
+            harness.run_for(Duration::from_millis(50));
+            harness.faults = vec![
+                Fault::Denied(denial),
+                Fault::Says(ErrorCode::PRODUCER_FENCED),
+            ]
+            .into();
+            let verdict = harness.commit(serial);
+            assert!(
+                matches!(verdict, Verdict::Unknown(_)),
+                "{}: {verdict:?}",
+                DENIALS[denial]
+            );
+        }
+    }
+}
+
+#[test]
+fn partitions_whose_adding_was_denied_are_part_of_what_an_abort_ends() {
+    for denial in 0..DENIALS.len() {
+        let (mut harness, serial) = started(V1);
+        harness.append(0, Some(serial)).unwrap();
+        harness.faults = vec![Fault::Denied(denial)].into();
+        harness.collect();
+        harness.deliver_one();
+        assert!(matches!(harness.abort(serial), Verdict::Aborted(_)));
+        assert_eq!(harness.take_sent(), ["AddPartitionsToTxn", "EndTxn(abort)"]);
+        assert_ne!(harness.model.coordinator.phase, Phase::Ongoing);
     }
 }
 
