@@ -109,6 +109,7 @@ impl TransactionManager {
             }
             Outcome::AbortedAlready => {
                 let verdict = Verdict::Aborted(self.aborted_elsewhere(code));
+                self.give_way(now);
                 self.settle(verdict, EndedBefore::Maybe);
             }
             Outcome::Abortable | Outcome::AbortableWithBump => {
@@ -259,7 +260,7 @@ impl TransactionManager {
         let id = self.transactional_id().map_or("", |id| id);
         let message = format!(
             "the commit was refused because the transaction of transactional id {id} is no longer open; \
-             it was probably open for longer than transaction.timeout.ms"
+             it was open for longer than transaction.timeout.ms, or another producer is taking over"
         );
         Error::broker(ErrorKind::TransactionAborted, code, message)
     }
