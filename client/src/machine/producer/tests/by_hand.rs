@@ -666,6 +666,8 @@ fn at_most_max_in_flight_requests_go_to_a_node() {
         ..config()
     };
     let mut harness = Harness::new(Model::new(V2, 4, 0), false, settings, 7);
+    harness.append(0, None).unwrap();
+    harness.append(1, None).unwrap();
     harness.run();
     harness.take_sent();
     for _ in 0..4 {
@@ -685,6 +687,7 @@ fn while_a_batch_is_retried_only_the_lowest_sequence_goes() {
         ..config()
     };
     let mut harness = Harness::new(Model::new(V2, 4, 0), false, settings, 7);
+    harness.append(0, None).unwrap();
     harness.run();
     harness.sent.clear();
     for _ in 0..3 {
@@ -699,10 +702,31 @@ fn while_a_batch_is_retried_only_the_lowest_sequence_goes() {
     harness.append(0, None).unwrap();
     harness.now += Duration::from_secs(2);
     harness.collect();
-    assert_eq!(harness.stamps(), [((2, 0), 0)]);
+    assert_eq!(harness.stamps(), [((2, 0), 1)]);
     harness.run();
     let sequences: Vec<_> = harness.stamps().iter().map(|(_, sequence)| *sequence).collect();
-    assert_eq!(sequences, [0, 1, 2, 3]);
+    assert_eq!(sequences, [1, 2, 3, 4]);
+}
+
+#[test]
+fn no_batch_overtakes_the_first_one_that_a_log_gets_of_a_producer() {
+    let settings = ProducerConfig {
+        linger: Duration::ZERO,
+        ..config()
+    };
+    let mut harness = Harness::new(Model::new(V2, 4, 0), false, settings, 7);
+    harness.run();
+    harness.faults = vec![Fault::RequestLost].into();
+    let mut taken = Vec::new();
+    for _ in 0..3 {
+        taken.push(harness.append(0, None).unwrap());
+        harness.collect();
+    }
+    harness.run_for(Duration::from_secs(2));
+    for record in taken {
+        assert!(harness.result(record).is_ok());
+        assert_eq!(harness.in_log(record.value), [Status::Committed]);
+    }
 }
 
 #[test]
