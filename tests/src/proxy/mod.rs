@@ -1,8 +1,9 @@
 //! A TCP proxy that knows Kafka's frames: it shows every request and answer to a rule, which may pass it on, hold it for
-//! ever, or cut the connection.
+//! ever, put another code into it, or cut the connection. A request that was held can be delivered late.
 //!
 //! Answers that carry brokers' addresses are rewritten, so that a client that entered through the proxy stays in it.
 
+mod late;
 mod relay;
 mod rewrite;
 
@@ -14,6 +15,7 @@ use std::thread;
 use anyhow::{Context, Result};
 use kafka_protocol::messages::ApiKey;
 
+pub use late::deliver;
 use rewrite::AddressBook;
 
 /// A request as the proxy saw it.
@@ -50,6 +52,9 @@ pub enum Verdict {
     Hold,
     /// The connection is cut, in both directions, without passing it on.
     Cut,
+    /// An answer is passed on with this error code in place of its own. Only for the APIs whose answers begin with a throttle time
+    /// and a code, in their flexible versions (InitProducerId, EndTxn); a request is passed on.
+    Code(i16),
 }
 
 /// Decides about each frame. Called on the proxy's threads; it may take its time, which delays that connection alone.

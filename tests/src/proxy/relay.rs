@@ -87,7 +87,7 @@ impl Gate {
             let (request, correlation) = self.request(frame, connection)?;
             wire.open().insert(correlation, request.clone());
             match self.rule.request(&request) {
-                Verdict::Pass => write_frame(&mut &wire.broker, &request.frame)?,
+                Verdict::Pass | Verdict::Code(_) => write_frame(&mut &wire.broker, &request.frame)?,
                 Verdict::Hold => {}
                 Verdict::Cut => return Ok(()),
             }
@@ -109,6 +109,7 @@ impl Gate {
                 .context("an answer that nobody asked for")?;
             match self.rule.answer(&request) {
                 Verdict::Pass => write_frame(&mut &wire.client, &self.book.rewrite(&request, frame)?)?,
+                Verdict::Code(code) => write_frame(&mut &wire.client, &with_code(frame, code)?)?,
                 Verdict::Hold => {}
                 Verdict::Cut => return Ok(()),
             }
@@ -137,7 +138,14 @@ impl Gate {
     }
 }
 
-fn read_frame(stream: &mut impl Read) -> Result<Option<Vec<u8>>> {
+/// The answer with another error code: behind correlation id, tagged fields (none) and throttle time.
+fn with_code(mut frame: Vec<u8>, code: i16) -> Result<Vec<u8>> {
+    let place = frame.get_mut(9..11).context("an answer without error code")?;
+    place.copy_from_slice(&code.to_be_bytes());
+    Ok(frame)
+}
+
+pub(super) fn read_frame(stream: &mut impl Read) -> Result<Option<Vec<u8>>> {
     let mut length = [0; 4];
     if stream.read_exact(&mut length).is_err() {
         return Ok(None);
@@ -149,7 +157,7 @@ fn read_frame(stream: &mut impl Read) -> Result<Option<Vec<u8>>> {
     Ok(Some(frame))
 }
 
-fn write_frame(stream: &mut impl Write, frame: &[u8]) -> Result<()> {
+pub(super) fn write_frame(stream: &mut impl Write, frame: &[u8]) -> Result<()> {
     let mut bytes = Vec::with_capacity(frame.len() + 4);
     bytes.extend_from_slice(&i32::try_from(frame.len())?.to_be_bytes());
     bytes.extend_from_slice(frame);

@@ -3,13 +3,14 @@
 //!
 //! The rules (Java's, KIP-98 and KAFKA-5494): at most five stamped batches without result, because a broker recognises repeats of its
 //! last five; while a batch is to be sent again only the one with the lowest sequence may go; no batch of a newer epoch goes
-//! while one of an older epoch has no result.
+//! while one of an older epoch has no result. And as long as the log has no batch of the producer id, one goes at a time: before Kafka 4.1 a
+//! log takes whatever sequence comes first, so that a second batch that overtakes the first (on a new connection, say) would shut it out.
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
 use bytes::Bytes;
-use sealwax_protocol::ids::ProducerIdAndEpoch;
+use sealwax_protocol::ids::{ProducerId, ProducerIdAndEpoch};
 
 use super::batch::{BatchMetadata, Fate, InFlight, Open, Resolved, Sealed, stamp};
 use super::sequence::{MAX_STAMPED, PartitionSequence};
@@ -57,6 +58,8 @@ pub(crate) struct PartitionQueue<T> {
     /// In the order of their records; only the last one takes more.
     waiting: VecDeque<Open<T>>,
     sequence: PartitionSequence,
+    /// Whose batches the log is known to have.
+    introduced: Option<ProducerId>,
     pause: Option<Pause>,
 }
 
@@ -67,6 +70,7 @@ impl<T> PartitionQueue<T> {
             stamped: VecDeque::new(),
             waiting: VecDeque::new(),
             sequence: PartitionSequence::new(),
+            introduced: None,
             pause: None,
         }
     }
@@ -105,6 +109,7 @@ impl<T> PartitionQueue<T> {
                 Next::Nothing
             }
             Some(Stamped::InFlight(_)) if self.sequence.producer() != producer => Next::Nothing,
+            Some(Stamped::InFlight(_)) if self.introduced != Some(producer.id) => Next::Nothing,
             None if self.sequence.is_broken() && self.sequence.producer() == producer => Next::Nothing,
             Some(Stamped::InFlight(_)) | None if is_ready(self) => self
                 .waiting
@@ -159,6 +164,7 @@ impl<T> PartitionQueue<T> {
     pub(crate) fn written(&mut self, request: RequestId, metadata: BatchMetadata) -> Option<Resolved<T>> {
         let (_, batch) = self.take_in_flight(request)?;
         self.pause = None;
+        self.introduced = Some(self.sequence.producer().id);
         Some(batch.written(metadata))
     }
 
@@ -241,6 +247,7 @@ impl<T> PartitionQueue<T> {
             return None;
         }
         self.sequence.give_up();
+        self.introduced = None;
         Some(producer)
     }
 

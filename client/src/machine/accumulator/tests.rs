@@ -234,6 +234,7 @@ fn sequences_wrap_between_and_within_batches() {
         sequence.adopt(PRODUCER);
         sequence.start_at(Sequence::new(next).unwrap());
     };
+    introduce(&mut accumulator, now);
     queue(&mut accumulator, i32::MAX - 1);
     let mut seen = Vec::new();
     for request in 0..3 {
@@ -333,9 +334,18 @@ fn written() -> BatchOutcome {
     }
 }
 
+/// The first batch reaches the log, so that more than one may be on the wire.
+fn introduce(accumulator: &mut RecordAccumulator<u32>, now: Instant) {
+    append(accumulator, now, &Record::new("t", "v")).unwrap();
+    send(accumulator, now, 100, 0).unwrap();
+    accumulator.handle(now, RequestId(100), ONLY, written());
+    assert!(accumulator.poll_resolved().is_some());
+}
+
 #[test]
 fn at_most_five_batches_of_a_partition_have_sequences_and_no_result() {
     let (mut accumulator, now) = accumulator(settings(), 1);
+    introduce(&mut accumulator, now);
     for request in 0..5 {
         append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
         assert!(send(&mut accumulator, now, request, 0).is_some());
@@ -343,7 +353,7 @@ fn at_most_five_batches_of_a_partition_have_sequences_and_no_result() {
     append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
     assert!(send(&mut accumulator, now, 5, 0).is_none());
     accumulator.handle(now, RequestId(0), ONLY, written());
-    assert_eq!(stamp(&send(&mut accumulator, now, 5, 0).unwrap()), (0, 5));
+    assert_eq!(stamp(&send(&mut accumulator, now, 5, 0).unwrap()), (0, 6));
 }
 
 #[test]
@@ -360,6 +370,7 @@ fn a_partition_takes_a_new_epoch_only_when_none_of_its_batches_has_the_old_one()
 #[test]
 fn only_a_batch_that_is_proven_unwritten_is_numbered_anew() {
     let (mut accumulator, now) = accumulator(settings(), 1);
+    introduce(&mut accumulator, now);
     for request in 0..3 {
         append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
         send(&mut accumulator, now, request, 0).unwrap();

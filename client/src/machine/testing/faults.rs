@@ -21,9 +21,17 @@ pub(crate) enum Fault {
     Refused(usize),
     /// It is refused with this code, without effect.
     Says(ErrorCode),
-    /// It is carried out, but the answer says that it timed out.
-    TimedOut,
+    /// It is carried out, but the answer says with the n-th of [`DENIALS`] that it was not.
+    Denied(usize),
 }
+
+/// With what a coordinator answers whose write to its log was not acknowledged in time, although it may stand there.
+pub(crate) const DENIALS: [ErrorCode; 4] = [
+    ErrorCode::REQUEST_TIMED_OUT,
+    ErrorCode::COORDINATOR_NOT_AVAILABLE,
+    ErrorCode::NOT_COORDINATOR,
+    ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,
+];
 
 impl Fault {
     /// The code of a refusal of `body`.
@@ -54,7 +62,7 @@ pub(crate) fn plan() -> impl Strategy<Value = Vec<Fault>> {
         1 => Just(Fault::AnswerLost),
         1 => Just(Fault::Delayed),
         1 => (0_usize..4).prop_map(Fault::Refused),
-        1 => Just(Fault::TimedOut),
+        1 => (0..DENIALS.len()).prop_map(Fault::Denied),
     ];
     let lasts = prop_oneof![8 => Just(1_usize), 1 => 5..40_usize];
     prop::collection::vec((fault, lasts), 0..40).prop_map(|runs| {

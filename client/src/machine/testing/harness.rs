@@ -10,7 +10,7 @@ use sealwax_protocol::ids::{NodeId, Sequence, TopicPartition};
 use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::ResponseBody;
 
-use super::faults::Fault;
+use super::faults::{DENIALS, Fault};
 use super::log::{Incoming, Status};
 use super::model::{self, Model, TOPIC};
 use crate::config::ProducerConfig;
@@ -362,9 +362,13 @@ impl Harness {
             }
             Fault::Refused(nth) => Ok(model::refusal(&outbound.body, Fault::code(nth, &outbound.body))),
             Fault::Says(code) => Ok(model::refusal(&outbound.body, code)),
-            Fault::TimedOut => {
+            Fault::Denied(nth) => {
                 self.model.handle(outbound);
-                Ok(model::refusal(&outbound.body, ErrorCode::REQUEST_TIMED_OUT))
+                let code = match outbound.body {
+                    RequestBody::Produce(_) => ErrorCode::REQUEST_TIMED_OUT,
+                    _ => DENIALS[nth],
+                };
+                Ok(model::refusal(&outbound.body, code))
             }
         }
     }

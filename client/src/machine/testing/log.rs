@@ -79,9 +79,10 @@ impl Log {
     pub(crate) fn append(&mut self, batch: &Incoming) -> Result<i64, ErrorCode> {
         let (id, epoch) = batch.producer;
         let base = Sequence::new(batch.base_sequence).expect("a sequence");
+        // A log without any batch of a producer takes whatever sequence comes first (only since 4.1, and under TV2, must it be 0).
         let state = self.producers.entry(id).or_insert_with(|| ProducerState {
             epoch,
-            next: Sequence::ZERO,
+            next: base,
             recent: VecDeque::new(),
         });
         if epoch < state.epoch {

@@ -49,7 +49,7 @@ impl TransactionManager {
             open.partitions_added(answer.added);
         }
         let (outcome, code, partition) = answer.worst?;
-        if code == ErrorCode::REQUEST_TIMED_OUT
+        if leaves_doubt(code)
             && let Some(open) = self.state.open_mut()
         {
             open.adding_in_doubt();
@@ -93,7 +93,7 @@ impl TransactionManager {
         told: ProducerIdAndEpoch,
     ) -> Option<RetryKind> {
         use end_txn::Outcome;
-        if code == ErrorCode::REQUEST_TIMED_OUT {
+        if leaves_doubt(code) {
             self.change(State::ending_in_doubt);
         }
         match end_txn::classify(code, intent, version) {
@@ -109,6 +109,7 @@ impl TransactionManager {
             }
             Outcome::AbortedAlready => {
                 let verdict = Verdict::Aborted(self.aborted_elsewhere(code));
+                self.give_way(now);
                 self.settle(verdict, EndedBefore::Maybe);
             }
             Outcome::Abortable | Outcome::AbortableWithBump => {
@@ -259,7 +260,7 @@ impl TransactionManager {
         let id = self.transactional_id().map_or("", |id| id);
         let message = format!(
             "the commit was refused because the transaction of transactional id {id} is no longer open; \
-             it was probably open for longer than transaction.timeout.ms"
+             it was open for longer than transaction.timeout.ms, or another producer is taking over"
         );
         Error::broker(ErrorKind::TransactionAborted, code, message)
     }
@@ -271,6 +272,19 @@ impl TransactionManager {
         };
         Error::broker(kind, code, message)
     }
+}
+
+/// Whether a request that was answered with this code may have taken effect all the same: a coordinator whose write to its log was
+/// not acknowledged in time, or which moved meanwhile, says that it is not available, no coordinator, or loading; but the
+/// write may stand in the log, and then the next coordinator carries it out.
+const fn leaves_doubt(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::REQUEST_TIMED_OUT
+            | ErrorCode::COORDINATOR_NOT_AVAILABLE
+            | ErrorCode::NOT_COORDINATOR
+            | ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+    )
 }
 
 /// What an aborted transaction's caller is told.

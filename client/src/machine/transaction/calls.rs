@@ -19,9 +19,10 @@ use crate::machine::accumulator::AllResolved;
 use crate::machine::retry::Backoff;
 use crate::machine::{CoordinatorKind, Destination, Directive, Lane, Outbound, RequestFailure, RequestId};
 
-/// The pause while another operation on the same transactional id ends (KAFKA-5477).
+/// The pause while another operation on the same transactional id ends (KAFKA-5477). Mostly these are the markers of the
+/// transaction before, which take a few milliseconds: each longer pause would be part of every small transaction's latency.
 const CONCURRENT: Backoff = Backoff {
-    initial: Duration::from_millis(20),
+    initial: Duration::from_millis(1),
     max: Duration::from_millis(100),
 };
 
@@ -77,7 +78,7 @@ impl TransactionManager {
             self.end_what_never_started();
         }
         let mut deadline = now + self.settings.request_timeout;
-        let (call, body) = self.next_call(proof)?;
+        let (call, body) = self.next_call(now, proof)?;
         if let Call::EndTxn(Intent::Commit(_), _) = call {
             let patience = self.commit_patience();
             self.change(|state| state.commit_asked(now + patience));
@@ -161,7 +162,7 @@ impl TransactionManager {
         self.end(verdict, NextProducer::Same);
     }
 
-    fn next_call(&self, proof: Option<AllResolved>) -> Option<(Call, RequestBody)> {
+    fn next_call(&self, now: Instant, proof: Option<AllResolved>) -> Option<(Call, RequestBody)> {
         match (&self.state, &self.settings.transactional) {
             (State::Initializing(claim), transactional) => {
                 let (id, timeout) = match transactional {
@@ -187,6 +188,9 @@ impl TransactionManager {
                 let intent = Intent::Commit(earlier);
                 let body = end_txn::request(id, open.producer(), intent, proof?);
                 Some((Call::EndTxn(intent, open.version()), body))
+            }
+            (State::AbortingTransaction(open, _), _) if open.gives_way_until().is_some_and(|at| at > now) => {
+                None
             }
             (State::AbortingTransaction(open, abort), Some((id, _))) => {
                 let intent = Intent::Abort(abort.basis(open)?);

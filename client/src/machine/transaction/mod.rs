@@ -18,6 +18,7 @@ mod version;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::{ProducerIdAndEpoch, TopicPartition};
 use sealwax_protocol::version::{FinalizedFeatures, VersionRange};
 
@@ -30,6 +31,11 @@ use crate::machine::retry::Backoff;
 
 /// Versions of Produce for a producer without transactions.
 const PRODUCE: VersionRange = VersionRange { min: 9, max: 13 };
+
+/// For how long a V2 producer whose transaction was ended by someone else stands back before it goes on. It may have been a newer
+/// producer, which has to ask again after the abort; meanwhile the coordinator would still take the older one's next transaction, which the
+/// newer one would have to abort again, without end. Longer than the longest pause of a newer one (100 ms, Java's too).
+const GIVE_WAY: Duration = Duration::from_millis(300);
 
 /// How a request is to be asked again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -215,6 +221,9 @@ impl TransactionManager {
     pub(crate) fn batch_failed(&mut self, now: Instant, failure: Failure) {
         match (&self.settings.transactional, failure.stamped) {
             (Some(_), stamped) => {
+                if is_ended_by_another(&failure.error) {
+                    self.give_way(now);
+                }
                 if let (Some(open), Some(_)) = (self.state.open_mut(), stamped) {
                     open.forbid_reuse();
                 }
@@ -275,20 +284,23 @@ impl TransactionManager {
 
     /// The first instant after `now` at which something is to be done.
     pub(crate) fn next_wake(&self, now: Instant) -> Option<Instant> {
-        let owed = match &self.state {
-            State::AbortingTransaction(_, abort) => match abort.cause {
-                AbortCause::CommitFailed(_, until) => Some(until),
-                AbortCause::Requested | AbortCause::Settling => None,
-            },
+        let (owed, gives_way) = match &self.state {
+            State::AbortingTransaction(open, abort) => {
+                let owed = match abort.cause {
+                    AbortCause::CommitFailed(_, until) => Some(until),
+                    AbortCause::Requested | AbortCause::Settling => None,
+                };
+                (owed, open.gives_way_until())
+            }
             State::Uninitialized(_)
             | State::Initializing(_)
             | State::Ready(_)
             | State::InTransaction(_)
             | State::CommittingTransaction(..)
             | State::AbortableError(..)
-            | State::FatalError(_) => None,
+            | State::FatalError(_) => (None, None),
         };
-        [self.rpc.paused_until(), owed]
+        [self.rpc.paused_until(), owed, gives_way]
             .into_iter()
             .flatten()
             .filter(|at| *at > now)
@@ -377,6 +389,15 @@ impl TransactionManager {
         self.settings.transactional.as_ref().map(|(id, _)| id)
     }
 
+    /// Lets a newer producer go first, if there is one. A V1 producer cannot go on anyway.
+    fn give_way(&mut self, now: Instant) {
+        if let Some(open) = self.state.open_mut()
+            && open.version() == TransactionVersion::V2
+        {
+            open.give_way(now + GIVE_WAY);
+        }
+    }
+
     fn commit_patience(&self) -> Duration {
         self.settings.max_block.max(self.settings.request_timeout)
     }
@@ -401,4 +422,12 @@ impl TransactionManager {
         self.state = state;
         result
     }
+}
+
+/// Whether a write was refused because its transaction is no longer open.
+fn is_ended_by_another(error: &Error) -> bool {
+    matches!(
+        error.code(),
+        Some(ErrorCode::INVALID_PRODUCER_EPOCH | ErrorCode::INVALID_TXN_STATE)
+    )
 }

@@ -2,6 +2,7 @@
 //! In: sends and answers. Out: whether there is anything to end on the coordinator, and whether the epoch may be used again.
 
 use std::collections::{BTreeSet, HashSet};
+use std::time::Instant;
 
 use sealwax_protocol::ids::{ProducerIdAndEpoch, TopicPartition};
 
@@ -15,6 +16,8 @@ pub(crate) struct OpenTransaction {
     producer: ProducerIdAndEpoch,
     registration: Registration,
     reuse: EpochReuse,
+    /// Until then nothing is asked of the coordinator, because someone else may be taking over.
+    gives_way_until: Option<Instant>,
 }
 
 /// How the coordinator learns of the partitions.
@@ -66,6 +69,7 @@ impl OpenTransaction {
                 TransactionVersion::V2 => Registration::V2(Attempt::None),
             },
             reuse: EpochReuse::Allowed,
+            gives_way_until: None,
         }
     }
 
@@ -113,6 +117,16 @@ impl OpenTransaction {
     /// The epoch must not be used by another transaction.
     pub(crate) const fn forbid_reuse(&mut self) {
         self.reuse = EpochReuse::Forbidden;
+    }
+
+    /// Someone else has ended the transaction.
+    pub(crate) const fn give_way(&mut self, until: Instant) {
+        self.gives_way_until = Some(until);
+    }
+
+    /// Until when nothing may be asked of the coordinator.
+    pub(crate) const fn gives_way_until(&self) -> Option<Instant> {
+        self.gives_way_until
     }
 
     /// Which of the producer's transactions.

@@ -9,7 +9,7 @@ use crate::config::ProducerConfig;
 use crate::error::ErrorKind;
 use crate::machine::Machine;
 use crate::machine::testing::coordinator::Phase;
-use crate::machine::testing::faults::Fault;
+use crate::machine::testing::faults::{DENIALS, Fault};
 use crate::machine::testing::harness::{Harness, config};
 use crate::machine::testing::log::Status;
 use crate::machine::testing::model::Model;
@@ -203,6 +203,53 @@ fn a_commit_that_never_left_is_aborted_and_one_that_may_have_arrived_is_unknown(
 }
 
 #[test]
+fn a_commit_that_the_coordinator_denies_may_have_taken_effect() {
+    for version in BOTH {
+        for (denial, code) in DENIALS.iter().enumerate() {
+            let (mut harness, serial) = started(version);
+            let taken = harness.append(0, Some(serial)).unwrap();
+            harness.run_for(Duration::from_millis(50));
+            harness.faults = lasting(Fault::Denied(denial)).into();
+            let verdict = harness.commit(serial);
+            assert!(matches!(verdict, Verdict::Unknown(_)), "{code}: {verdict:?}");
+            harness.faults.clear();
+            let serial = harness.begin().unwrap();
+            assert_eq!(harness.in_log(taken.value), [Status::Committed]);
+            harness.append(0, Some(serial)).unwrap();
+            assert!(matches!(harness.commit(serial), Verdict::Committed));
+        }
+    }
+}
+
+#[test]
+fn a_commit_that_was_denied_and_then_fenced_is_unknown() {
+    for version in BOTH {
+        for (denial, code) in DENIALS.iter().enumerate() {
+            let (mut harness, serial) = started(version);
+            harness.append(0, Some(serial)).unwrap();
+            harness.run_for(Duration::from_millis(50));
+            harness.faults = vec![Fault::Denied(denial), Fault::Says(ErrorCode::PRODUCER_FENCED)].into();
+            let verdict = harness.commit(serial);
+            assert!(matches!(verdict, Verdict::Unknown(_)), "{code}: {verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn partitions_whose_adding_was_denied_are_part_of_what_an_abort_ends() {
+    for denial in 0..DENIALS.len() {
+        let (mut harness, serial) = started(V1);
+        harness.append(0, Some(serial)).unwrap();
+        harness.faults = vec![Fault::Denied(denial)].into();
+        harness.collect();
+        harness.deliver_one();
+        assert!(matches!(harness.abort(serial), Verdict::Aborted(_)));
+        assert_eq!(harness.take_sent(), ["AddPartitionsToTxn", "EndTxn(abort)"]);
+        assert_ne!(harness.model.coordinator.phase, Phase::Ongoing);
+    }
+}
+
+#[test]
 fn after_an_unknown_outcome_the_next_transaction_has_another_epoch() {
     for version in BOTH {
         let (mut harness, serial) = started(version);
@@ -285,6 +332,35 @@ fn a_commit_of_a_transaction_that_timed_out_is_aborted_under_v2() {
     let serial = harness.begin().unwrap();
     harness.append(0, Some(serial)).unwrap();
     assert!(matches!(harness.commit(serial), Verdict::Committed));
+}
+
+/// Someone has fenced off and aborted the open transaction, and asks again as long as that takes: only then has it taken over.
+#[test]
+fn a_v2_producer_whose_transaction_was_ended_lets_a_newer_one_go_first() {
+    for write_again in [false, true] {
+        let (mut harness, serial) = started(V2);
+        harness.append(0, Some(serial)).unwrap();
+        harness.run_for(Duration::from_millis(50));
+        harness.model.time_out();
+        if write_again {
+            harness.append(0, Some(serial)).unwrap();
+            harness.run_for(Duration::from_millis(50));
+        }
+        let ended = harness.now;
+        harness.faults = match write_again {
+            true => vec![],
+            false => vec![Fault::Says(ErrorCode::INVALID_TXN_STATE)],
+        }
+        .into();
+        assert!(matches!(harness.commit(serial), Verdict::Aborted(_)));
+        harness.take_sent();
+        harness.begin().unwrap();
+        let waited = harness.now - ended;
+        assert!(
+            waited > Duration::from_millis(200) && waited < Duration::from_millis(500),
+            "{waited:?}"
+        );
+    }
 }
 
 #[test]
@@ -423,8 +499,8 @@ fn concurrent_transactions_are_waited_for_in_short_pauses() {
     assert!(matches!(harness.commit(serial), Verdict::Committed));
     let waited = harness.now - asked;
     assert!(
-        waited >= Duration::from_millis(100) && waited < Duration::from_millis(180),
-        "20 + 40 + 80 ms and jitter, not {waited:?}"
+        waited >= Duration::from_millis(5) && waited < Duration::from_millis(12),
+        "1 + 2 + 4 ms and jitter, not {waited:?}"
     );
 }
 
@@ -590,6 +666,8 @@ fn at_most_max_in_flight_requests_go_to_a_node() {
         ..config()
     };
     let mut harness = Harness::new(Model::new(V2, 4, 0), false, settings, 7);
+    harness.append(0, None).unwrap();
+    harness.append(1, None).unwrap();
     harness.run();
     harness.take_sent();
     for _ in 0..4 {
@@ -609,6 +687,7 @@ fn while_a_batch_is_retried_only_the_lowest_sequence_goes() {
         ..config()
     };
     let mut harness = Harness::new(Model::new(V2, 4, 0), false, settings, 7);
+    harness.append(0, None).unwrap();
     harness.run();
     harness.sent.clear();
     for _ in 0..3 {
@@ -623,10 +702,31 @@ fn while_a_batch_is_retried_only_the_lowest_sequence_goes() {
     harness.append(0, None).unwrap();
     harness.now += Duration::from_secs(2);
     harness.collect();
-    assert_eq!(harness.stamps(), [((2, 0), 0)]);
+    assert_eq!(harness.stamps(), [((2, 0), 1)]);
     harness.run();
     let sequences: Vec<_> = harness.stamps().iter().map(|(_, sequence)| *sequence).collect();
-    assert_eq!(sequences, [0, 1, 2, 3]);
+    assert_eq!(sequences, [1, 2, 3, 4]);
+}
+
+#[test]
+fn no_batch_overtakes_the_first_one_that_a_log_gets_of_a_producer() {
+    let settings = ProducerConfig {
+        linger: Duration::ZERO,
+        ..config()
+    };
+    let mut harness = Harness::new(Model::new(V2, 4, 0), false, settings, 7);
+    harness.run();
+    harness.faults = vec![Fault::RequestLost].into();
+    let mut taken = Vec::new();
+    for _ in 0..3 {
+        taken.push(harness.append(0, None).unwrap());
+        harness.collect();
+    }
+    harness.run_for(Duration::from_secs(2));
+    for record in taken {
+        assert!(harness.result(record).is_ok());
+        assert_eq!(harness.in_log(record.value), [Status::Committed]);
+    }
 }
 
 #[test]
