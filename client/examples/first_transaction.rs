@@ -1,14 +1,10 @@
-//! Two records and one commit, read back by a committed reader. Needs a broker: its address is the first argument.
+//! Two records and one commit, read back by a committed reader.
 
 use sealwax::{Client, Record, StartOffset, TopicPartition};
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let broker = std::env::args()
-        .nth(1)
-        .unwrap_or_else(|| "localhost:9092".to_owned());
-    // readme: begin
-    let client = Client::builder([broker]).connect().await?;
+async fn main() -> sealwax::Result<()> {
+    let client = Client::builder(["localhost:9092"]).connect().await?;
     let mut producer = client.transactional_producer("orders-1").build().await?; // fences older instances
     let mut txn = producer.begin().await?; // borrows: a second open transaction does not compile
     txn.send(Record::new("orders", "42 crates").key("customer-7").partition(0))
@@ -22,6 +18,5 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for record in consumer.next().await?.records() {
         println!("{}", String::from_utf8_lossy(record?.value.unwrap_or_default()));
     }
-    // readme: end
     Ok(())
 }

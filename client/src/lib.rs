@@ -1,5 +1,24 @@
 //! A Kafka client in pure Rust whose transactions are its heart.
 //!
+//! ```no_run
+//! # async fn first_transaction() -> sealwax::Result<()> {
+//! use sealwax::{Client, Record};
+//!
+//! let client = Client::builder(["localhost:9092"]).connect().await?;
+//! let mut producer = client.transactional_producer("orders-1").build().await?; // fences older instances
+//! let mut txn = producer.begin().await?; // borrows: a second open transaction does not compile
+//! txn.send(Record::new("orders", "42 crates").key("customer-7")).await?;
+//! let _proof = txn.commit().await?; // or an error that says aborted, fenced, fatal, or unknown
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Client`] holds connections and metadata; producers, consumers and the administrator are made from it and share them.
+//! [`TransactionalProducer`] and [`Transaction`] write, [`Consumer`] reads (read_committed unless told otherwise), [`admin::Admin`]
+//! looks after topics. Every error is an [`Error`] that answers what to do about it; a commit's is a [`CommitError`].
+//!
+//! # Inside
+//!
 //! Three floors, imports only downwards: the public API in this folder is thin and async, `runtime/` moves bytes and keeps
 //! time (tokio), `machine/` decides (no I/O, no clock, no async). Without the feature `runtime` only the machines are built.
 
@@ -30,7 +49,9 @@ pub(crate) mod runtime;
 #[cfg(feature = "runtime")]
 mod transaction;
 
+#[doc(inline)]
 pub use error::{Error, ErrorKind, Result};
+#[doc(inline)]
 pub use record::{Header, Record};
 pub use sealwax_protocol::error_code::{ErrorClass, ErrorCode};
 pub use sealwax_protocol::fetch::IsolationLevel;

@@ -44,6 +44,14 @@ impl CommitError {
     }
 }
 
+impl From<CommitError> for Error {
+    /// The error behind it, for a caller that treats every outcome but [`Committed`] alike. [`Error::kind`] still tells them apart:
+    /// [`crate::ErrorKind::OutcomeUnknown`] stays unknown.
+    fn from(error: CommitError) -> Self {
+        error.error().clone()
+    }
+}
+
 /// An open transaction. Dropping it queues its abort.
 #[derive(Debug)]
 #[must_use]

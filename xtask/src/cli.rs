@@ -80,8 +80,8 @@ struct Up {
     /// 3.3.2, 3.9.1, 4.0.0, 4.3.1 or 4.4.0
     #[arg(long, default_value = "4.4.0", value_parser = parse_version)]
     version: Version,
-    /// 1 or 3
-    #[arg(long, default_value_t = 1)]
+    /// How many nodes
+    #[arg(long, default_value = "1", value_parser = parse_nodes)]
     nodes: u16,
     /// First port: brokers take it and the following, then controllers (default: free ports)
     #[arg(long)]
@@ -105,6 +105,14 @@ struct Down {
     /// Keep the data for a later `up` on the same directory
     #[arg(long)]
     keep: bool,
+}
+
+fn parse_nodes(text: &str) -> Result<u16, String> {
+    match text {
+        "1" => Ok(1),
+        "3" => Ok(3),
+        _ => Err("1 or 3 are supported".to_owned()),
+    }
 }
 
 /// Runs the verb.

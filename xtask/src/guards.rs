@@ -1,13 +1,14 @@
 //! `cargo xtask guards`: promises about the dependency tree and the manifests, asked of cargo itself.
 //!
 //! The client without default features has no tokio; the client as it is has no C (no `*-sys`, no `cc`); every package takes the
-//! workspace's lints, which forbid unsafe code.
+//! workspace's lints, which forbid unsafe code; no locked package needs a newer Rust than the manifest promises.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 
 /// A promise about what `cargo tree` shows.
 struct TreeGuard {
@@ -52,6 +53,11 @@ pub fn check(root: &Path) -> Result<bool> {
         &without_lints(root)?,
         &mut good,
     );
+    report(
+        "no locked package needs a newer Rust than Cargo.toml's rust-version",
+        &above_rust_version(&metadata(root)?),
+        &mut good,
+    );
     Ok(good)
 }
 
@@ -62,6 +68,54 @@ fn report(promise: &str, broken: &[String], good: &mut bool) {
         println!("BROKEN: {promise}: {}", broken.join(", "));
         *good = false;
     }
+}
+
+fn metadata(root: &Path) -> Result<Value> {
+    let output = Command::new(crate::workspace::cargo())
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(root)
+        .output()
+        .context("cargo cannot be started")?;
+    ensure!(
+        output.status.success(),
+        "cargo metadata failed:\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).context("cargo metadata printed no JSON")
+}
+
+/// The packages whose `rust-version` is above the one that the client promises.
+fn above_rust_version(metadata: &Value) -> Vec<String> {
+    let packages = metadata["packages"]
+        .as_array()
+        .map_or(&[] as &[Value], Vec::as_slice);
+    let promised = packages
+        .iter()
+        .find(|package| package["name"] == "sealwax")
+        .and_then(|package| rust_version(package))
+        .unwrap_or_default();
+    packages
+        .iter()
+        .filter(|package| rust_version(package).is_some_and(|needed| needed > promised))
+        .map(|package| {
+            format!(
+                "{} {} needs {}",
+                package["name"], package["version"], package["rust_version"]
+            )
+        })
+        .collect()
+}
+
+/// `"1.88"` or `"1.88.0"` as numbers that compare.
+fn rust_version(package: &Value) -> Option<Vec<u32>> {
+    let mut numbers: Vec<u32> = package["rust_version"]
+        .as_str()?
+        .split('.')
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .ok()?;
+    numbers.resize(3, 0);
+    Some(numbers)
 }
 
 /// The names of all packages in a dependency tree.
@@ -139,6 +193,17 @@ fn takes_workspace_lints(manifest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_package_that_needs_a_newer_rust_is_named() {
+        let package = |name: &str, version: Option<&str>| serde_json::json!({"name": name, "version": "1.0.0", "rust_version": version});
+        let metadata = serde_json::json!({"packages": [
+            package("sealwax", Some("1.88")), package("same", Some("1.88.0")), package("newer", Some("1.89")),
+            package("silent", None), package("older", Some("1.9")),
+        ]});
+        let found = above_rust_version(&metadata);
+        assert!(found.len() == 1 && found[0].contains("newer"), "{found:?}");
+    }
 
     #[test]
     fn reads_a_tree() {

@@ -35,6 +35,10 @@ pub fn up(builder: ClusterBuilder, dir: &Path) -> Result<String> {
         return Ok(layout.bootstrap());
     }
     let cluster: Cluster = builder.dir(dir).detached().start()?;
+    eprintln!(
+        "it goes on until `cargo xtask kafka down --dir {}`",
+        dir.display()
+    );
     Ok(cluster.bootstrap())
 }
 

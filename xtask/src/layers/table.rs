@@ -49,7 +49,7 @@ pub(super) struct NameRule {
     pub(super) reason: &'static str,
 }
 
-/// The packages (design §1).
+/// The packages (the first table of docs/ARCHITECTURE.md).
 pub(super) const PACKAGES: &[PackageRule] = &[
     PackageRule {
         name: "sealwax-protocol",
@@ -232,8 +232,9 @@ const CONNECT: &[RoomRule] = &[
     RoomRule {
         name: "store",
         paths: &["store"],
-        // What is stored is JSON as Java's JsonConverter writes it, byte for byte.
-        may_import: &["convert", "config", "error", "api"],
+        // What is stored is JSON as Java's JsonConverter writes it, byte for byte; what is about to be committed can be shown as if
+        // it were stored.
+        may_import: &["offsets", "convert", "config", "error", "api"],
     },
     RoomRule {
         name: "conformance",

@@ -57,6 +57,18 @@ pub fn run(missing: Missing) -> Result<bool> {
             ],
         )
     });
+    check(&mut summary, "cargo doc", || {
+        cargo(
+            &root,
+            &[
+                "doc",
+                "--workspace",
+                "--no-deps",
+                "--document-private-items",
+                "--locked",
+            ],
+        )
+    });
     check(&mut summary, "machines alone", || {
         cargo(
             &root,

@@ -1,7 +1,7 @@
 //! `sealwax verify`: proves that a topic holds each number of a range exactly once.
 //!
 //! Input: a topic whose values are decimal numbers. The end of each partition is captured at the start with the high
-//! watermark, so that under read_committed the run waits for transactions that are open then. Output: a [`report::Report`] on
+//! watermark, so that under read_committed the run waits for transactions that are open then. Output: a `Report` on
 //! stdout; `Ok` only if it is exact.
 //!
 //! Rooms: `numbers` (the wanted range), `bitmap` and `counter` (pure counting), `plan` (what is unread), `patience` (how long
