@@ -39,12 +39,14 @@ pub(super) fn client_definition() -> ConfigDef {
 }
 
 pub(super) fn producer_definition() -> ConfigDef {
-    let millis = |name| key(name, ConfigType::Long, Validator::AtLeast(0));
-    let bytes = |name, least| key(name, ConfigType::Long, Validator::AtLeast(least));
+    // The client takes no more than 32 bits, but for memory.
+    let most = i64::from(i32::MAX);
+    let millis = |name| key(name, ConfigType::Long, Validator::Between(0, most));
+    let bytes = |name, least| key(name, ConfigType::Long, Validator::Between(least, most));
     ConfigDef::new()
         .key(bytes("batch.size", 1))
         .key(millis("linger.ms"))
-        .key(bytes("buffer.memory", 1))
+        .key(key("buffer.memory", ConfigType::Long, Validator::AtLeast(1)))
         .key(millis("max.block.ms"))
         .key(bytes("max.request.size", 1))
         .key(key(
@@ -226,6 +228,8 @@ mod tests {
         for (key, value) in [
             ("acks", "1"),
             ("compression.type", "zstd"),
+            ("linger.ms", "2147483648"),
+            ("batch.size", "2147483648"),
             ("max.in.flight.requests.per.connection", "6"),
         ] {
             let errors = producer_config(&settings(&[(key, value)])).unwrap_err();

@@ -45,6 +45,7 @@ fn invalid(path: &Path, why: impl Into<String>) -> InvalidConfig {
 
 fn parse_json(bytes: &[u8]) -> Result<Settings, String> {
     // The place of a syntax error is told without its text, which may be a secret.
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let json: Json = serde_json::from_slice(bytes)
         .map_err(|e| format!("not valid JSON at line {} column {}", e.line(), e.column()))?;
     let Json::Object(object) = &json else {
@@ -92,6 +93,8 @@ mod tests {
     #[test]
     fn both_json_forms_give_the_same_settings() {
         let flat = parse_json(br#"{"name":"n","tasks.max":2,"x":true,"gone":null}"#).unwrap();
+        let marked = parse_json(b"\xEF\xBB\xBF{\"name\":\"n\",\"tasks.max\":2,\"x\":true}").unwrap();
+        assert_eq!(marked, flat);
         let rest = parse_json(br#"{"name":"n","config":{"tasks.max":"2","x":"true"}}"#).unwrap();
         assert_eq!(flat, rest);
         assert_eq!(

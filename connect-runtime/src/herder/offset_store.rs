@@ -99,7 +99,7 @@ impl StoredOffsets for SharedOffsets {
     }
 
     fn summary_after(&self, offsets: &CommittingOffsets) -> Vec<String> {
-        Self::summary_after(self, offsets)
+        Self::summary_after(self, offsets.iter())
     }
 
     fn reader(self: Arc<Self>) -> Arc<dyn OffsetReader> {

@@ -13,7 +13,6 @@ use serde_json::Value as Json;
 use crate::api::{FlatMap, FlatValue, OffsetReader, SourceOffset, SourcePartition};
 use crate::convert::{base64, java_double, write_json_string};
 use crate::error::StoreError;
-use crate::offsets::CommittingOffsets;
 
 /// A record of an offsets topic that is not as Connect writes it. Such records are passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -210,9 +209,12 @@ impl SharedOffsets {
     }
 
     /// The summary as it would be if these offsets were committed, too. The table stays as it is: the offsets may not be.
-    pub fn summary_after(&self, offsets: &CommittingOffsets) -> Vec<String> {
+    pub fn summary_after<'a>(
+        &self,
+        offsets: impl Iterator<Item = (&'a SourcePartition, &'a SourceOffset)>,
+    ) -> Vec<String> {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for (partition, offset) in offsets.iter() {
+        for (partition, offset) in offsets {
             table.committed(partition, offset);
         }
         table.summary()
@@ -404,10 +406,9 @@ mod tests {
         let partition = SourcePartition::from(FlatMap::new().with("f", FlatValue::Int(1)));
         let offset = SourceOffset::from(FlatMap::new().with("p", FlatValue::Int(9)));
         offsets.record(&partition, &offset).unwrap();
-        let mut staged = crate::offsets::OffsetBuffer::new();
-        staged.stage(&partition, offset);
+        let attempted = [(&partition, &offset)];
         assert_eq!(
-            offsets.summary_after(&staged.begin_commit()),
+            offsets.summary_after(attempted.into_iter()),
             [r#"{"f":1}={"p":9}"#]
         );
         assert_eq!(offsets.summary(), Vec::<String>::new());
