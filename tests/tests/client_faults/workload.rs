@@ -149,10 +149,10 @@ async fn send_all(
                 Err(error) => return Ok(Err(error)),
             }
         }
-        if let Some(delivery) = last.filter(|_| number % 4 != 3) {
-            if let Err(error) = bounded("delivery", delivery.wait()).await? {
-                return Ok(Err(error));
-            }
+        if let Some(delivery) = last.filter(|_| number % 4 != 3)
+            && let Err(error) = bounded("delivery", delivery.wait()).await?
+        {
+            return Ok(Err(error));
         }
     }
     Ok(Ok(()))
