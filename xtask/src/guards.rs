@@ -92,7 +92,7 @@ fn above_rust_version(metadata: &Value) -> Vec<String> {
     let promised = packages
         .iter()
         .find(|package| package["name"] == "sealwax")
-        .and_then(|package| rust_version(package))
+        .and_then(rust_version)
         .unwrap_or_default();
     packages
         .iter()
