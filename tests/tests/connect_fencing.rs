@@ -125,6 +125,45 @@ fn the_older_worker_is_fenced_after_a_long_sleep(version: Version) -> Result<()>
     }
 }
 
+/// Both run, and there is always something to do: the newer one takes over in the middle of the older one's work.
+fn the_older_worker_is_fenced_while_it_works(version: Version) -> Result<()> {
+    let cluster = clusters::shared(version)?;
+    let bootstrap = cluster.bootstrap();
+    let source = FileSource::numbers(&bootstrap, 200_000, &["batch.size=100"])?;
+    let mut older = source.start()?;
+    wait::until("the older worker's first commit", Duration::from_secs(30), || {
+        Ok((progress::committed_position(&bootstrap, &source)? > 0).then_some(()))
+    })?;
+    let newer = source.start()?;
+    let status = older.await_end(Duration::from_secs(60))?;
+    let output = older.output()?;
+    ensure!(
+        status.code() == Some(1),
+        "the older worker ended with {status}: {output}"
+    );
+    ensure!(
+        output.contains(&source.transactional_id()) && output.to_lowercase().contains("fenced"),
+        "the error does not name the transactional id: {output}"
+    );
+    progress::await_whole_file(&bootstrap, &source, &newer, Duration::from_secs(120))?;
+    newer.kill()?;
+    let seen = readers::java(&cluster, &source.topic, Isolation::ReadCommitted)?;
+    match numbers::difference(&seen, 200_000) {
+        None => Ok(()),
+        Some(difference) => anyhow::bail!(difference),
+    }
+}
+
+#[test]
+fn at_work_on_3_9_1() -> Result<()> {
+    the_older_worker_is_fenced_while_it_works(Version::V3_9_1)
+}
+
+#[test]
+fn at_work_on_4_4_0() -> Result<()> {
+    the_older_worker_is_fenced_while_it_works(Version::V4_4_0)
+}
+
 #[test]
 fn a_lone_sleeper_on_3_9_1() -> Result<()> {
     a_worker_that_slept_goes_on(Version::V3_9_1)
