@@ -86,7 +86,7 @@ struct Up {
     /// First port: brokers take it and the following, then controllers (default: free ports)
     #[arg(long)]
     port: Option<u16>,
-    /// Where the cluster lives (default: target/kafka/<version>-<nodes>)
+    /// Where the cluster lives (default: `target/kafka/<version>-<nodes>`)
     #[arg(long)]
     dir: Option<PathBuf>,
     /// A broker property, key=value; may be repeated

@@ -10,6 +10,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use crate::metadata;
+
 /// A promise about what `cargo tree` shows.
 struct TreeGuard {
     promise: &'static str,
@@ -55,7 +57,7 @@ pub fn check(root: &Path) -> Result<bool> {
     );
     report(
         "no locked package needs a newer Rust than Cargo.toml's rust-version",
-        &above_rust_version(&metadata(root)?),
+        &above_rust_version(&serde_json::from_str(&metadata::read(root, &[])?)?),
         &mut good,
     );
     Ok(good)
@@ -68,20 +70,6 @@ fn report(promise: &str, broken: &[String], good: &mut bool) {
         println!("BROKEN: {promise}: {}", broken.join(", "));
         *good = false;
     }
-}
-
-fn metadata(root: &Path) -> Result<Value> {
-    let output = Command::new(crate::workspace::cargo())
-        .args(["metadata", "--format-version", "1", "--locked"])
-        .current_dir(root)
-        .output()
-        .context("cargo cannot be started")?;
-    ensure!(
-        output.status.success(),
-        "cargo metadata failed:\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_slice(&output.stdout).context("cargo metadata printed no JSON")
 }
 
 /// The packages whose `rust-version` is above the one that the client promises.

@@ -7,6 +7,7 @@ pub mod guards;
 pub mod kafka;
 pub mod layers;
 pub mod leash;
+mod metadata;
 pub mod outcome;
 pub mod sizes;
 mod source;

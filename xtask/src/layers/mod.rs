@@ -1,5 +1,5 @@
 //! `cargo xtask layers`: imports go one way. Between packages (cargo's metadata), between the rooms of a package (paths in the
-//! source), and for names that a layer must not know. The rules are data, in [`table`]; a violation names file, line and rule.
+//! source), and for names that a layer must not know. The rules are data, in `table`; a violation names file, line and rule.
 
 mod crates;
 mod names;
@@ -9,10 +9,10 @@ mod table;
 
 use std::fmt;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
+use crate::metadata;
 use crate::source::{SourceFile, rust_files};
 use table::{NAMES, PACKAGES, Rooms};
 
@@ -46,7 +46,7 @@ impl fmt::Display for Violation {
 /// If the source or cargo's metadata cannot be read.
 pub fn check(root: &Path) -> Result<bool> {
     let files = rust_files(root)?;
-    let mut violations = crates::check(&crates::parse(&metadata(root)?)?, PACKAGES);
+    let mut violations = crates::check(&crates::parse(&metadata::read(root, &["--no-deps"])?)?, PACKAGES);
     for package in PACKAGES {
         let own: Vec<&SourceFile> = files.iter().filter(|file| file.package == package.dir).collect();
         violations.extend(match package.rooms {
@@ -66,18 +66,4 @@ pub fn check(root: &Path) -> Result<bool> {
     }
     println!("layers: {} files, {} violations", files.len(), violations.len());
     Ok(violations.is_empty())
-}
-
-fn metadata(root: &Path) -> Result<String> {
-    let output = Command::new(crate::workspace::cargo())
-        .args(["metadata", "--no-deps", "--format-version", "1"])
-        .current_dir(root)
-        .output()
-        .context("cargo cannot be started")?;
-    ensure!(
-        output.status.success(),
-        "cargo metadata failed:\n{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
