@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 /// Writes the lines `1` to `count`, each with its newline.
 ///
@@ -30,6 +30,17 @@ pub fn difference(lines: &[String], count: u64) -> Option<String> {
     (lines.len() as u64 != count).then(|| format!("{} records instead of {count}", lines.len()))
 }
 
+/// Holds a sequence of read lines to `1..=count` in order.
+///
+/// # Errors
+/// How it differs.
+pub fn check(lines: &[String], count: u64) -> Result<()> {
+    match difference(lines, count) {
+        None => Ok(()),
+        Some(difference) => bail!(difference),
+    }
+}
+
 /// How many lines came more than once.
 #[must_use]
 pub fn duplicates(lines: &[String]) -> usize {
@@ -49,6 +60,7 @@ mod tests {
     #[test]
     fn each_kind_of_difference_is_seen() {
         assert_eq!(difference(&lines(&[1, 2, 3]), 3), None);
+        assert!(check(&lines(&[1, 2, 3]), 3).is_ok() && check(&lines(&[1, 3, 2]), 3).is_err());
         assert!(difference(&lines(&[1, 2]), 3).is_some());
         assert!(difference(&lines(&[1, 3, 2]), 3).is_some());
         assert!(difference(&lines(&[1, 2, 2, 3]), 3).is_some());

@@ -51,10 +51,7 @@ fn nodes_die_and_return(nodes: u16, version: Version) -> Result<()> {
     progress::await_whole_file(&bootstrap, &source, &worker, Duration::from_secs(120))?;
     worker.kill()?;
     let seen = readers::java(&cluster, &source.topic, Isolation::ReadCommitted)?;
-    match numbers::difference(&seen, LINES) {
-        None => Ok(()),
-        Some(difference) => anyhow::bail!(difference),
-    }
+    numbers::check(&seen, LINES)
 }
 
 #[test]

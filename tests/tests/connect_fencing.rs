@@ -43,10 +43,7 @@ fn the_older_worker_is_fenced(version: Version) -> Result<()> {
     progress::await_whole_file(&bootstrap, &source, &newer, Duration::from_secs(30))?;
     newer.kill()?;
     let seen = readers::java(&cluster, &source.topic, Isolation::ReadCommitted)?;
-    match numbers::difference(&seen, 9_000) {
-        None => Ok(()),
-        Some(difference) => anyhow::bail!(difference),
-    }
+    numbers::check(&seen, 9_000)
 }
 
 /// An interval that is held at half of the timeout, so that there is an open transaction most of the time.
@@ -93,10 +90,7 @@ fn a_worker_that_slept_goes_on(version: Version) -> Result<()> {
         .with_context(|| worker.output().unwrap_or_default())?;
     worker.kill()?;
     let seen = readers::java(&cluster, &source.topic, Isolation::ReadCommitted)?;
-    match numbers::difference(&seen, 200_000) {
-        None => Ok(()),
-        Some(difference) => anyhow::bail!(difference),
-    }
+    numbers::check(&seen, 200_000)
 }
 
 /// The older one has slept for so long that it cannot know at once whether it was replaced; it finds out and does not strike back.
@@ -119,10 +113,7 @@ fn the_older_worker_is_fenced_after_a_long_sleep(version: Version) -> Result<()>
     progress::await_whole_file(&bootstrap, &source, &newer, Duration::from_secs(30))?;
     newer.kill()?;
     let seen = readers::java(&cluster, &source.topic, Isolation::ReadCommitted)?;
-    match numbers::difference(&seen, 201_000) {
-        None => Ok(()),
-        Some(difference) => anyhow::bail!(difference),
-    }
+    numbers::check(&seen, 201_000)
 }
 
 /// Both run, and there is always something to do: the newer one takes over in the middle of the older one's work.
@@ -148,10 +139,7 @@ fn the_older_worker_is_fenced_while_it_works(version: Version) -> Result<()> {
     progress::await_whole_file(&bootstrap, &source, &newer, Duration::from_secs(120))?;
     newer.kill()?;
     let seen = readers::java(&cluster, &source.topic, Isolation::ReadCommitted)?;
-    match numbers::difference(&seen, 200_000) {
-        None => Ok(()),
-        Some(difference) => anyhow::bail!(difference),
-    }
+    numbers::check(&seen, 200_000)
 }
 
 #[test]

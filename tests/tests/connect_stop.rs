@@ -33,10 +33,7 @@ fn stops_and_goes_on(version: Version, signal: Signal, settings: &[&str]) -> Res
     progress::await_whole_file(&bootstrap, &source, &worker, Duration::from_secs(60))?;
     worker.kill()?;
     let seen = readers::java(&cluster, &source.topic, Isolation::ReadCommitted)?;
-    match numbers::difference(&seen, 50_000) {
-        None => Ok(()),
-        Some(difference) => anyhow::bail!(difference),
-    }
+    numbers::check(&seen, 50_000)
 }
 
 #[test]

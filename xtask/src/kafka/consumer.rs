@@ -1,8 +1,6 @@
 //! Java's console consumer, the reader that is not ours: with it records are counted independently.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -97,22 +95,6 @@ impl ConsoleConsumer {
         }
         self.conclude(&mut child, &errors.join().unwrap_or_default())?;
         Ok(count)
-    }
-
-    /// Runs it with its output in `file`.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run), or if the file cannot be made.
-    pub fn run_to_file(&self, jvm: &Jvm, bootstrap: &str, file: &Path) -> Result<()> {
-        let output = File::create(file).with_context(|| format!("{} cannot be created", file.display()))?;
-        let mut command = self.command(jvm, bootstrap)?;
-        let mut child = command
-            .stdout(output)
-            .stderr(Stdio::piped())
-            .spawn()
-            .context("Java cannot be started")?;
-        let errors = drain_stderr(&mut child)?;
-        self.conclude(&mut child, &errors.join().unwrap_or_default())
     }
 
     fn command(&self, jvm: &Jvm, bootstrap: &str) -> Result<Command> {
