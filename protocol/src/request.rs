@@ -5,8 +5,9 @@
 use bytes::Bytes;
 use kafka_protocol::messages::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, ApiKey, ApiVersionsRequest, CreateTopicsRequest,
-    DescribeConfigsRequest, EndTxnRequest, FindCoordinatorRequest, InitProducerIdRequest, ListOffsetsRequest,
-    MetadataRequest, TxnOffsetCommitRequest,
+    DescribeConfigsRequest, DescribeProducersRequest, DescribeTransactionsRequest, EndTxnRequest,
+    FindCoordinatorRequest, InitProducerIdRequest, ListOffsetsRequest, ListTransactionsRequest,
+    MetadataRequest, OffsetFetchRequest, TxnOffsetCommitRequest, WriteTxnMarkersRequest,
 };
 
 use crate::body::{DecodeBody, EncodeBody};
@@ -94,6 +95,7 @@ requests! {
     Fetch(FetchRequest) 12..=18;
     ListOffsets(ListOffsetsRequest) 7..=10;
     Metadata(MetadataRequest) 12..=13;
+    OffsetFetch(OffsetFetchRequest) 8..=9;
     FindCoordinator(FindCoordinatorRequest) 4..=6;
     ApiVersions(ApiVersionsRequest) 3..=4;
     CreateTopics(CreateTopicsRequest) 7..=7;
@@ -101,8 +103,12 @@ requests! {
     AddPartitionsToTxn(AddPartitionsToTxnRequest) 3..=3;
     AddOffsetsToTxn(AddOffsetsToTxnRequest) 3..=4;
     EndTxn(EndTxnRequest) 3..=5;
+    WriteTxnMarkers(WriteTxnMarkersRequest) 1..=1;
     TxnOffsetCommit(TxnOffsetCommitRequest) 3..=5;
     DescribeConfigs(DescribeConfigsRequest) 4..=4;
+    DescribeProducers(DescribeProducersRequest) 0..=0;
+    DescribeTransactions(DescribeTransactionsRequest) 0..=0;
+    ListTransactions(ListTransactionsRequest) 0..=2;
 }
 
 /// The version of ApiVersions whose layout every broker and client knows (KIP-511). Only here is the request header v1.

@@ -5,8 +5,9 @@
 use bytes::Bytes;
 use kafka_protocol::messages::{
     AddOffsetsToTxnResponse, AddPartitionsToTxnResponse, ApiKey, ApiVersionsResponse, CreateTopicsResponse,
-    DescribeConfigsResponse, EndTxnResponse, FindCoordinatorResponse, InitProducerIdResponse,
-    ListOffsetsResponse, MetadataResponse, TxnOffsetCommitResponse,
+    DescribeConfigsResponse, DescribeProducersResponse, DescribeTransactionsResponse, EndTxnResponse,
+    FindCoordinatorResponse, InitProducerIdResponse, ListOffsetsResponse, ListTransactionsResponse,
+    MetadataResponse, OffsetFetchResponse, TxnOffsetCommitResponse, WriteTxnMarkersResponse,
 };
 
 use crate::api_versions::read_api_versions;
@@ -67,6 +68,7 @@ responses! {
     Fetch(FetchResponse);
     ListOffsets(ListOffsetsResponse);
     Metadata(MetadataResponse);
+    OffsetFetch(OffsetFetchResponse);
     FindCoordinator(FindCoordinatorResponse);
     ApiVersions(ApiVersionsResponse);
     CreateTopics(CreateTopicsResponse);
@@ -74,8 +76,12 @@ responses! {
     AddPartitionsToTxn(AddPartitionsToTxnResponse);
     AddOffsetsToTxn(AddOffsetsToTxnResponse);
     EndTxn(EndTxnResponse);
+    WriteTxnMarkers(WriteTxnMarkersResponse);
     TxnOffsetCommit(TxnOffsetCommitResponse);
     DescribeConfigs(DescribeConfigsResponse);
+    DescribeProducers(DescribeProducersResponse);
+    DescribeTransactions(DescribeTransactionsResponse);
+    ListTransactions(ListTransactionsResponse);
 }
 
 /// Reads the correlation id that every response frame begins with.

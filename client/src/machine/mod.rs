@@ -42,6 +42,8 @@ pub(crate) struct RequestId(pub(crate) u64);
 /// Which coordinator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum CoordinatorKind {
+    /// A group's.
+    Group,
     /// A transactional id's.
     Transaction,
 }
@@ -50,6 +52,7 @@ impl CoordinatorKind {
     /// The number on the wire (FindCoordinator's `key_type`).
     pub(crate) const fn code(self) -> i8 {
         match self {
+            Self::Group => 0,
             Self::Transaction => 1,
         }
     }
@@ -57,6 +60,7 @@ impl CoordinatorKind {
     /// What the key is, for messages.
     pub(crate) const fn noun(self) -> &'static str {
         match self {
+            Self::Group => "group",
             Self::Transaction => "transactional id",
         }
     }

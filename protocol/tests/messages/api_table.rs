@@ -28,6 +28,11 @@ macro_rules! with_cold_body {
             $enum::EndTxn(body) => $check(body, $($arg),*),
             $enum::TxnOffsetCommit(body) => $check(body, $($arg),*),
             $enum::DescribeConfigs(body) => $check(body, $($arg),*),
+            $enum::OffsetFetch(body) => $check(body, $($arg),*),
+            $enum::WriteTxnMarkers(body) => $check(body, $($arg),*),
+            $enum::DescribeProducers(body) => $check(body, $($arg),*),
+            $enum::DescribeTransactions(body) => $check(body, $($arg),*),
+            $enum::ListTransactions(body) => $check(body, $($arg),*),
             // Their bodies are our own types and compared in modules of their own.
             $enum::Produce(_) | $enum::Fetch(_) => {}
             other => panic!("{:?} is not compared with the oracle: add it", other.api_key()),

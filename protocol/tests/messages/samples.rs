@@ -14,14 +14,24 @@ use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
 use kafka_protocol::messages::describe_configs_response::{
     DescribeConfigsResourceResult, DescribeConfigsResult, DescribeConfigsSynonym,
 };
+use kafka_protocol::messages::describe_producers_request::TopicRequest;
+use kafka_protocol::messages::describe_producers_response::{
+    PartitionResponse, ProducerState, TopicResponse,
+};
+use kafka_protocol::messages::describe_transactions_response::{TopicData, TransactionState};
 use kafka_protocol::messages::find_coordinator_response::Coordinator;
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
 use kafka_protocol::messages::list_offsets_response::{
     ListOffsetsPartitionResponse, ListOffsetsTopicResponse,
 };
+use kafka_protocol::messages::list_transactions_response::TransactionState as ListedTransaction;
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::metadata_response::{
     MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
+};
+use kafka_protocol::messages::offset_fetch_request::{OffsetFetchRequestGroup, OffsetFetchRequestTopics};
+use kafka_protocol::messages::offset_fetch_response::{
+    OffsetFetchResponseGroup, OffsetFetchResponsePartitions, OffsetFetchResponseTopics,
 };
 use kafka_protocol::messages::txn_offset_commit_request::{
     TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
@@ -29,13 +39,20 @@ use kafka_protocol::messages::txn_offset_commit_request::{
 use kafka_protocol::messages::txn_offset_commit_response::{
     TxnOffsetCommitResponsePartition, TxnOffsetCommitResponseTopic,
 };
+use kafka_protocol::messages::write_txn_markers_request::{WritableTxnMarker, WritableTxnMarkerTopic};
+use kafka_protocol::messages::write_txn_markers_response::{
+    WritableTxnMarkerPartitionResult, WritableTxnMarkerResult, WritableTxnMarkerTopicResult,
+};
 use kafka_protocol::messages::{
     AddOffsetsToTxnRequest, AddOffsetsToTxnResponse, AddPartitionsToTxnRequest, AddPartitionsToTxnResponse,
     ApiKey, ApiVersionsRequest, ApiVersionsResponse, BrokerId, CreateTopicsRequest, CreateTopicsResponse,
-    DescribeConfigsRequest, DescribeConfigsResponse, EndTxnRequest, EndTxnResponse, FindCoordinatorRequest,
-    FindCoordinatorResponse, GroupId, InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest,
-    ListOffsetsResponse, MetadataRequest, MetadataResponse, ProducerId, TopicName, TransactionalId,
-    TxnOffsetCommitRequest, TxnOffsetCommitResponse,
+    DescribeConfigsRequest, DescribeConfigsResponse, DescribeProducersRequest, DescribeProducersResponse,
+    DescribeTransactionsRequest, DescribeTransactionsResponse, EndTxnRequest, EndTxnResponse,
+    FindCoordinatorRequest, FindCoordinatorResponse, GroupId, InitProducerIdRequest, InitProducerIdResponse,
+    ListOffsetsRequest, ListOffsetsResponse, ListTransactionsRequest, ListTransactionsResponse,
+    MetadataRequest, MetadataResponse, OffsetFetchRequest, OffsetFetchResponse, ProducerId, TopicName,
+    TransactionalId, TxnOffsetCommitRequest, TxnOffsetCommitResponse, WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
 };
 use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::fetch::{
@@ -135,6 +152,19 @@ pub(crate) fn request(api: ApiKey, version: i16) -> RequestBody {
             ])
             .with_include_synonyms(true)
             .into(),
+        ApiKey::OffsetFetch => offset_fetch_request(version).into(),
+        ApiKey::WriteTxnMarkers => write_txn_markers_request().into(),
+        ApiKey::DescribeProducers => DescribeProducersRequest::default()
+            .with_topics(vec![
+                TopicRequest::default()
+                    .with_name(topic())
+                    .with_partition_indexes(vec![0, 2]),
+            ])
+            .into(),
+        ApiKey::DescribeTransactions => DescribeTransactionsRequest::default()
+            .with_transactional_ids(vec![txn_id()])
+            .into(),
+        ApiKey::ListTransactions => list_transactions_request(version).into(),
         other => panic!("no sample for {other:?}: add one"),
     }
 }
@@ -164,6 +194,11 @@ pub(crate) fn response(api: ApiKey, version: i16) -> ResponseBody {
         ApiKey::EndTxn => ResponseBody::EndTxn(end_txn_response(version)),
         ApiKey::TxnOffsetCommit => ResponseBody::TxnOffsetCommit(txn_offset_commit_response()),
         ApiKey::DescribeConfigs => ResponseBody::DescribeConfigs(describe_configs_response()),
+        ApiKey::OffsetFetch => ResponseBody::OffsetFetch(offset_fetch_response()),
+        ApiKey::WriteTxnMarkers => ResponseBody::WriteTxnMarkers(write_txn_markers_response()),
+        ApiKey::DescribeProducers => ResponseBody::DescribeProducers(describe_producers_response()),
+        ApiKey::DescribeTransactions => ResponseBody::DescribeTransactions(describe_transactions_response()),
+        ApiKey::ListTransactions => ResponseBody::ListTransactions(list_transactions_response()),
         other => panic!("no sample for {other:?}: add one"),
     }
 }
@@ -536,4 +571,140 @@ fn describe_configs_response() -> DescribeConfigsResponse {
     DescribeConfigsResponse::default()
         .with_throttle_time_ms(3)
         .with_results(vec![result])
+}
+
+fn offset_fetch_request(version: i16) -> OffsetFetchRequest {
+    let group = OffsetFetchRequestGroup::default()
+        .with_group_id(GroupId("readers".into()))
+        .with_topics(Some(vec![
+            OffsetFetchRequestTopics::default()
+                .with_name(topic())
+                .with_partition_indexes(vec![1]),
+        ]));
+    let group = if version >= 9 {
+        group.with_member_id(Some("member".into())).with_member_epoch(4)
+    } else {
+        group
+    };
+    OffsetFetchRequest::default()
+        .with_groups(vec![group])
+        .with_require_stable(true)
+}
+
+fn offset_fetch_response() -> OffsetFetchResponse {
+    let partition = OffsetFetchResponsePartitions::default()
+        .with_partition_index(1)
+        .with_committed_offset(1000)
+        .with_committed_leader_epoch(11)
+        .with_metadata(Some("m".into()))
+        .with_error_code(88);
+    OffsetFetchResponse::default()
+        .with_throttle_time_ms(3)
+        .with_groups(vec![
+            OffsetFetchResponseGroup::default()
+                .with_group_id(GroupId("readers".into()))
+                .with_error_code(16)
+                .with_topics(vec![
+                    OffsetFetchResponseTopics::default()
+                        .with_name(topic())
+                        .with_partitions(vec![partition]),
+                ]),
+        ])
+}
+
+fn write_txn_markers_request() -> WriteTxnMarkersRequest {
+    let marker = WritableTxnMarker::default()
+        .with_producer_id(PRODUCER)
+        .with_producer_epoch(EPOCH)
+        .with_transaction_result(true)
+        .with_coordinator_epoch(12)
+        .with_topics(vec![
+            WritableTxnMarkerTopic::default()
+                .with_name(topic())
+                .with_partition_indexes(vec![0, 2]),
+        ]);
+    WriteTxnMarkersRequest::default().with_markers(vec![marker])
+}
+
+fn write_txn_markers_response() -> WriteTxnMarkersResponse {
+    let partition = WritableTxnMarkerPartitionResult::default()
+        .with_partition_index(2)
+        .with_error_code(6);
+    let marker = WritableTxnMarkerResult::default()
+        .with_producer_id(PRODUCER)
+        .with_topics(vec![
+            WritableTxnMarkerTopicResult::default()
+                .with_name(topic())
+                .with_partitions(vec![partition]),
+        ]);
+    WriteTxnMarkersResponse::default().with_markers(vec![marker])
+}
+
+fn describe_producers_response() -> DescribeProducersResponse {
+    let producer = ProducerState::default()
+        .with_producer_id(PRODUCER)
+        .with_producer_epoch(7)
+        .with_last_sequence(90)
+        .with_last_timestamp(1_700_000_000_000)
+        .with_coordinator_epoch(12)
+        .with_current_txn_start_offset(55);
+    let partition = PartitionResponse::default()
+        .with_partition_index(2)
+        .with_error_code(6)
+        .with_error_message(some_text())
+        .with_active_producers(vec![producer]);
+    DescribeProducersResponse::default()
+        .with_throttle_time_ms(3)
+        .with_topics(vec![
+            TopicResponse::default()
+                .with_name(topic())
+                .with_partitions(vec![partition]),
+        ])
+}
+
+fn describe_transactions_response() -> DescribeTransactionsResponse {
+    let state = TransactionState::default()
+        .with_error_code(16)
+        .with_transactional_id(txn_id())
+        .with_transaction_state("Ongoing".into())
+        .with_transaction_timeout_ms(60_000)
+        .with_transaction_start_time_ms(1_700_000_000_000)
+        .with_producer_id(PRODUCER)
+        .with_producer_epoch(EPOCH)
+        .with_topics(vec![
+            TopicData::default()
+                .with_topic(topic())
+                .with_partitions(vec![0, 2]),
+        ]);
+    DescribeTransactionsResponse::default()
+        .with_throttle_time_ms(3)
+        .with_transaction_states(vec![state])
+}
+
+fn list_transactions_request(version: i16) -> ListTransactionsRequest {
+    let request = ListTransactionsRequest::default()
+        .with_state_filters(vec!["Ongoing".into()])
+        .with_producer_id_filters(vec![PRODUCER]);
+    let request = if version >= 1 {
+        request.with_duration_filter(60_000)
+    } else {
+        request
+    };
+    if version >= 2 {
+        request.with_transactional_id_pattern(Some("orders-.*".into()))
+    } else {
+        request
+    }
+}
+
+fn list_transactions_response() -> ListTransactionsResponse {
+    let state = ListedTransaction::default()
+        .with_transactional_id(txn_id())
+        .with_producer_id(PRODUCER)
+        .with_transaction_state("Ongoing".into());
+    ListTransactionsResponse::default()
+        .with_throttle_time_ms(3)
+        .with_error_code(14)
+        .with_unknown_state_filters(vec!["Odd".into()])
+        .with_transaction_states(vec![state])
 }

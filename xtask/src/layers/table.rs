@@ -61,9 +61,16 @@ pub(super) const PACKAGES: &[PackageRule] = &[
     PackageRule {
         name: "sealwax",
         dir: "client",
-        may_use: &["sealwax-protocol"],
+        may_use: &["sealwax-protocol", "sealwax-devbroker"],
         never: &["anyhow", "clap"],
         rooms: Rooms::Table(CLIENT),
+    },
+    PackageRule {
+        name: "sealwax-devbroker",
+        dir: "devbroker",
+        may_use: &["sealwax-protocol"],
+        never: &["anyhow", "clap"],
+        rooms: Rooms::Acyclic,
     },
     PackageRule {
         name: "sealwax-connect",
@@ -75,7 +82,13 @@ pub(super) const PACKAGES: &[PackageRule] = &[
     PackageRule {
         name: "sealwax-tests",
         dir: "tests",
-        may_use: &["sealwax", "sealwax-connect", "sealwax-protocol", "xtask"],
+        may_use: &[
+            "sealwax",
+            "sealwax-connect",
+            "sealwax-devbroker",
+            "sealwax-protocol",
+            "xtask",
+        ],
         never: &[],
         rooms: Rooms::Free,
     },

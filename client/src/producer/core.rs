@@ -1,0 +1,150 @@
+//! What both kinds of producer share: the machine's driver and the way of a record into it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::delivery::Delivery;
+use crate::config::ProducerConfig;
+use crate::error::{Error, ErrorKind, Result};
+use crate::machine::accumulator::{Appended, Refusal};
+use crate::machine::producer::{ProducerMachine, Settings};
+use crate::record::Record;
+use crate::runtime::cluster::Cluster;
+use crate::runtime::driver::DriverHandle;
+use crate::runtime::waiters::{Completion, Deliveries};
+use crate::runtime::{clock, entropy};
+
+/// What both kinds of producer share: the machine's driver and the way of a record into it.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) handle: DriverHandle<ProducerMachine<Completion>>,
+    pub(crate) max_block: Duration,
+    deliveries: Arc<Deliveries>,
+}
+
+impl Core {
+    pub(super) async fn start(
+        cluster: Arc<Cluster>,
+        config: ProducerConfig,
+        transactional_id: Option<Arc<str>>,
+    ) -> Result<Self> {
+        config.validate()?;
+        let max_block = config.max_block;
+        let settings = Settings {
+            config,
+            transactional_id,
+            request_timeout: cluster.config().request_timeout,
+            backoff: cluster.retry_backoff(),
+        };
+        let deliveries = Arc::new(Deliveries::default());
+        let told = Arc::clone(&deliveries);
+        let machine = ProducerMachine::new(settings, entropy::rng());
+        let core = Self {
+            handle: DriverHandle::spawn(cluster, machine, move |resolved| told.deliver(resolved)),
+            max_block,
+            deliveries,
+        };
+        let initialized = core.handle.wait_for(|machine, _| machine.initialized());
+        match tokio::time::timeout(max_block, initialized).await {
+            Ok(initialized) => initialized.map(|()| core),
+            Err(_) => {
+                let message = format!(
+                    "no producer id was given within max.block.ms = {}; check that the brokers can be reached",
+                    max_block.as_millis()
+                );
+                Err(Error::new(ErrorKind::Timeout, message))
+            }
+        }
+    }
+
+    /// Puts a record into its batch.
+    pub(crate) async fn send(&self, record: &Record<'_>) -> Result<Delivery> {
+        let timestamp = record.timestamp.unwrap_or_else(clock::wall_clock_ms);
+        let taken = self
+            .handle
+            .with_quietly(|machine, now| append(machine, now, record, timestamp));
+        match taken {
+            Ok(appended) => Ok(self.accept(appended)),
+            Err(Refusal::Error(error)) => Err(error),
+            Err(Refusal::Metadata(_) | Refusal::Memory) => self.send_later(record, timestamp).await,
+        }
+    }
+
+    async fn send_later(&self, record: &Record<'_>, timestamp: i64) -> Result<Delivery> {
+        // The refused attempt has left wishes with the machine: for the topic, or for room.
+        self.handle.wake();
+        let mut reason = None;
+        let taken = self
+            .handle
+            .wait_for(|machine, now| match append(machine, now, record, timestamp) {
+                Ok(appended) => Some(Ok(appended)),
+                Err(Refusal::Error(error)) => Some(Err(error)),
+                Err(refusal @ (Refusal::Metadata(_) | Refusal::Memory)) => {
+                    reason = Some(refusal);
+                    None
+                }
+            });
+        match tokio::time::timeout(self.max_block, taken).await {
+            Ok(taken) => taken.map(|appended| self.accept(appended)),
+            Err(_) => Err(refused(record.topic, reason, self.max_block)),
+        }
+    }
+
+    fn accept(&self, appended: Appended<Delivery>) -> Delivery {
+        if appended.made_work {
+            self.handle.wake();
+        }
+        appended.ticket
+    }
+
+    pub(super) async fn flush(&self) -> Result<()> {
+        let ticket = self.handle.with(|machine, _| machine.flush());
+        let told = self
+            .handle
+            .wait_for(|machine, _| machine.is_flushed(ticket))
+            .await;
+        // The driver hands results out a moment after the machine has them.
+        self.handle
+            .wait_for(|_, _| (self.deliveries.told() >= told).then_some(()))
+            .await;
+        match self.deliveries.take_unseen() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+fn append(
+    machine: &mut ProducerMachine<Completion>,
+    now: Instant,
+    record: &Record<'_>,
+    timestamp: i64,
+) -> std::result::Result<Appended<Delivery>, Refusal> {
+    let taken = |completion: &Completion, index| Delivery::new(completion.cell(), index);
+    machine.append(now, record, timestamp, Completion::default, taken)
+}
+
+fn refused(topic: &str, reason: Option<Refusal>, waited: Duration) -> Error {
+    let waited = waited.as_millis();
+    match reason {
+        Some(Refusal::Memory) => {
+            let message = format!(
+                "no room for the record within max.block.ms = {waited}: records are sent faster than the brokers take them;                  raise buffer.memory or send more slowly"
+            );
+            Error::new(ErrorKind::Timeout, message)
+        }
+        Some(Refusal::Metadata(code)) if code.is_error() => {
+            let message = format!(
+                "topic {topic} is not there after max.block.ms = {waited}; create it, or let brokers do so \
+                 (auto.create.topics.enable)"
+            );
+            Error::broker(ErrorKind::UnknownTopic, code, message)
+        }
+        Some(Refusal::Metadata(_) | Refusal::Error(_)) | None => {
+            let message = format!(
+                "nothing was heard of topic {topic} within max.block.ms = {waited}; check that the brokers can be reached"
+            );
+            Error::new(ErrorKind::Timeout, message)
+        }
+    }
+}
