@@ -1,4 +1,6 @@
-//! Taking records: where they go, what they cost, what is refused.
+//! Taking records, what they cost, what is refused; sequences and epochs of a partition.
+
+mod partitioning;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +15,9 @@ use sealwax_protocol::record::Batches;
 
 use super::batch::Fate;
 use super::topics::PartitionId;
-use super::{BatchOutcome, Drained, Gate, RecordAccumulator, Refusal, Settings};
-use crate::error::ErrorKind;
+use super::{BatchOutcome, Drained, Gate, Kind, PartitionerSettings, RecordAccumulator, Refusal, Settings};
+use crate::config::ProducerConfig;
+use crate::error::{Error, ErrorKind};
 use crate::machine::RequestId;
 use crate::machine::metadata::{ClusterMetadata, PartitionMetadata, TopicMetadata};
 use crate::machine::retry::Backoff;
@@ -27,7 +30,10 @@ const PRODUCER: ProducerIdAndEpoch = ProducerIdAndEpoch {
 
 fn settings() -> Settings {
     Settings {
-        transactional: false,
+        kind: Kind::Idempotent,
+        retries: 100,
+        max_in_flight: 5,
+        partitioner: PartitionerSettings::of(&ProducerConfig::default()),
         batch_size: 1000,
         linger: Duration::ZERO,
         buffer_memory: 10_000,
@@ -82,7 +88,7 @@ fn append(
     record: &Record<'_>,
 ) -> Result<(u32, bool, Option<i32>), Refusal> {
     accumulator
-        .append(now, record, 0, || 0, |_, index| index)
+        .append(now, None, (record, 0), || 0, |_, index| index)
         .map(|appended| {
             let opened = appended.opened.map(|partition| partition.partition);
             (appended.ticket, appended.made_work, opened)
@@ -151,7 +157,9 @@ fn memory_is_bounded_and_comes_back_with_the_result() {
         append(&mut accumulator, now, &third),
         Err(Refusal::Memory)
     ));
+    assert!(drain(&mut accumulator, now, 1).is_none());
     // Someone waits for room: the batches go without their linger.
+    let turn = accumulator.line_up();
     let drained = drain(&mut accumulator, now, 1).unwrap();
     let written = BatchOutcome::Written {
         base_offset: Some(0),
@@ -159,6 +167,7 @@ fn memory_is_bounded_and_comes_back_with_the_result() {
     };
     accumulator.handle(now, RequestId(1), drained.batches[0].id, written);
     accumulator.poll_resolved().unwrap();
+    accumulator.leave(turn);
     append(&mut accumulator, now, &third).unwrap();
 }
 
@@ -210,19 +219,6 @@ fn a_record_with_a_key_goes_where_java_puts_it() {
 }
 
 #[test]
-fn records_without_key_stick_to_a_partition_until_its_batch_closes() {
-    let (mut accumulator, now) = accumulator(settings(), 10);
-    let place = |accumulator: &mut RecordAccumulator<u32>| {
-        let plain = Record::new("t", &[0; 290]);
-        append(accumulator, now, &plain).unwrap();
-        accumulator.topics.get(0).unwrap().sticky()
-    };
-    let places: Vec<_> = (0..9).map(|_| place(&mut accumulator)).collect();
-    let changes = places.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    assert_eq!(changes, 2, "three records fill a batch: {places:?}");
-}
-
-#[test]
 fn sequences_wrap_between_and_within_batches() {
     let (mut accumulator, now) = accumulator(settings(), 1);
     let id = PartitionId {
@@ -252,7 +248,7 @@ fn sequences_wrap_between_and_within_batches() {
     assert_eq!(seen, [i32::MAX - 1, 0, 2]);
     // The first two are refused: the one before the wrap is the lowest, so it goes first.
     for request in 0..3 {
-        accumulator.handle(now, RequestId(request), id, BatchOutcome::Retry(Fate::Unwritten));
+        accumulator.handle(now, RequestId(request), id, refused(Fate::Unwritten));
     }
     let later = now + Duration::from_secs(5);
     let drained = drain(&mut accumulator, later, 9).unwrap();
@@ -327,6 +323,10 @@ const ONLY: PartitionId = PartitionId {
     partition: 0,
 };
 
+fn refused(fate: Fate) -> BatchOutcome {
+    BatchOutcome::Retry(fate, Error::new(ErrorKind::Broker, "refused for now"))
+}
+
 fn written() -> BatchOutcome {
     BatchOutcome::Written {
         base_offset: Some(0),
@@ -375,21 +375,25 @@ fn only_a_batch_that_is_proven_unwritten_is_numbered_anew() {
         append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
         send(&mut accumulator, now, request, 0).unwrap();
     }
-    let refused = crate::error::Error::new(ErrorKind::Broker, "refused");
-    let failed = BatchOutcome::Failed(refused, Fate::Unwritten);
+    let error = Error::new(ErrorKind::Broker, "refused");
+    let failed = BatchOutcome::Failed(error, Fate::Unwritten);
     assert!(accumulator.handle(now, RequestId(0), ONLY, failed).is_some());
     let next = ProducerIdAndEpoch {
         epoch: ProducerEpoch(1),
         ..PRODUCER
     };
-    accumulator.handle(now, RequestId(1), ONLY, BatchOutcome::Retry(Fate::MaybeWritten));
+    accumulator.handle(now, RequestId(1), ONLY, refused(Fate::MaybeWritten));
     accumulator.renumber(next);
     assert!(accumulator.poll_resolved().is_some());
     assert!(accumulator.poll_resolved().is_none(), "one is on the wire still");
-    accumulator.handle(now, RequestId(2), ONLY, BatchOutcome::OutOfOrder);
+    let out_of_order = BatchOutcome::OutOfOrder(Error::new(ErrorKind::Broker, "out of order"));
+    accumulator.handle(now, RequestId(2), ONLY, out_of_order);
     accumulator.renumber(next);
     let lost = accumulator.poll_resolved().unwrap();
-    assert_eq!(lost.result.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    assert_eq!(
+        lost.results.first_error().unwrap().kind(),
+        ErrorKind::OutcomeUnknown
+    );
     assert!(accumulator.poll_resolved().is_none());
     assert_eq!(stamp(&send(&mut accumulator, now, 3, 1).unwrap()), (1, 0));
 }

@@ -16,7 +16,7 @@ use super::model::{self, Model, TOPIC};
 use crate::config::ProducerConfig;
 use crate::error::{Error, ErrorKind};
 use crate::machine::accumulator::Refusal;
-use crate::machine::accumulator::batch::BatchResult;
+use crate::machine::accumulator::batch::{BatchResult, Results};
 use crate::machine::producer::{ProducerMachine, Settings};
 use crate::machine::retry::Backoff;
 use crate::machine::transaction::Verdict;
@@ -41,7 +41,7 @@ pub(crate) struct Harness {
     pub(crate) model: Model,
     pub(crate) now: Instant,
     pub(crate) taken: Vec<Taken>,
-    pub(crate) results: HashMap<u64, BatchResult>,
+    pub(crate) results: HashMap<u64, Results>,
     /// Every request that left, in order.
     pub(crate) sent: Vec<Outbound>,
     /// What happens to the next requests.
@@ -289,9 +289,9 @@ impl Harness {
             .collect()
     }
 
-    /// The result of a record's batch.
+    /// The result of what a record was sent with.
     pub(crate) fn result(&self, taken: Taken) -> &BatchResult {
-        &self.results[&taken.batch]
+        self.results[&taken.batch].of(taken.index).0
     }
 
     /// What became of a record in the log, once per appearance.
@@ -306,7 +306,7 @@ impl Harness {
     fn drain_events(&mut self) -> usize {
         let mut count = 0;
         while let Some(resolved) = self.machine.poll_event() {
-            let before = self.results.insert(resolved.tag, resolved.result);
+            let before = self.results.insert(resolved.tag, resolved.results);
             assert!(before.is_none(), "batch {} has two results", resolved.tag);
             count += 1;
         }

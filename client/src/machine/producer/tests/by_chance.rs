@@ -229,12 +229,13 @@ proptest! {
 fn judge_plain(harness: &Harness) {
     for taken in &harness.taken {
         let written = harness.in_log(taken.value).len();
-        match &harness.results[&taken.batch] {
+        let (result, place) = harness.results[&taken.batch].of(taken.index);
+        match result {
             Ok(metadata) => {
                 assert_eq!(written, 1, "record {} was confirmed", taken.value);
                 assert_eq!(metadata.topic_partition.partition, taken.partition);
                 if let Some(base) = metadata.base_offset {
-                    let place = usize::try_from(base).unwrap() + usize::try_from(taken.index).unwrap();
+                    let place = usize::try_from(base).unwrap() + usize::try_from(place).unwrap();
                     let log = &harness.model.logs[&metadata.topic_partition];
                     assert_eq!(log.entries[place].value, taken.value);
                 }
