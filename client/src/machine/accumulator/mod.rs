@@ -237,9 +237,9 @@ impl<T> RecordAccumulator<T> {
 
     /// Takes over what the cluster knows. For an idempotent producer: the producer ids and epochs whose numbers are lost because a topic
     /// was created anew.
-    pub(crate) fn update(&mut self, now: Instant, metadata: &ClusterMetadata) -> Vec<ProducerIdAndEpoch> {
+    pub(crate) fn update(&mut self, metadata: &ClusterMetadata) -> Vec<ProducerIdAndEpoch> {
         let mut lost = Vec::new();
-        for index in self.topics.update(now, metadata) {
+        for index in self.topics.update(metadata) {
             // Within a transaction the broker's answer decides: what was written to the old topic is lost anyway.
             let Some(topic) = self
                 .topics

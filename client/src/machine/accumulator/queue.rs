@@ -52,11 +52,11 @@ impl<T> Stamped<T> {
     }
 }
 
-/// The pause before the partition is tried again.
+/// Failures in a row, and the pause before the partition is tried again.
 #[derive(Debug, Clone, Copy)]
 struct Pause {
     failures: u32,
-    until: Instant,
+    until: Option<Instant>,
 }
 
 /// What is known of the last batch that the log took.
@@ -142,7 +142,7 @@ impl<T> PartitionQueue<T> {
         producer: ProducerIdAndEpoch,
         is_ready: impl Fn(&Self) -> bool,
     ) -> Next {
-        if self.pause.is_some_and(|pause| pause.until > now) {
+        if self.paused_until().is_some_and(|until| until > now) {
             return Next::Nothing;
         }
         match self.order {
@@ -273,7 +273,7 @@ impl<T> PartitionQueue<T> {
         let failures = self.failures().saturating_add(1);
         self.pause = Some(Pause {
             failures,
-            until: until(failures),
+            until: Some(until(failures)),
         });
     }
 
@@ -367,8 +367,10 @@ impl<T> PartitionQueue<T> {
             }
         }
         // New numbers are worth a try at once; but if they do not help, the pauses grow.
-        if self.failures() <= 1 {
-            self.pause = None;
+        if let Some(pause) = &mut self.pause
+            && pause.failures == 1
+        {
+            pause.until = None;
         }
         lost
     }
@@ -422,9 +424,9 @@ impl<T> PartitionQueue<T> {
     }
 
     /// A new leader is no reason to wait (KAFKA-15415).
-    pub(crate) fn end_pause(&mut self, now: Instant) {
+    pub(crate) const fn end_pause(&mut self) {
         if let Some(pause) = &mut self.pause {
-            pause.until = pause.until.min(now);
+            pause.until = None;
         }
     }
 
@@ -458,7 +460,7 @@ impl<T> PartitionQueue<T> {
 
     /// Until when nothing is tried.
     pub(crate) fn paused_until(&self) -> Option<Instant> {
-        self.pause.map(|pause| pause.until)
+        self.pause.and_then(|pause| pause.until)
     }
 
     /// How many attempts in a row have failed.

@@ -78,7 +78,7 @@ fn accumulator(settings: Settings, partitions: i32) -> (RecordAccumulator<u32>, 
     let mut accumulator = RecordAccumulator::new(settings, fastrand::Rng::with_seed(1));
     assert!(accumulator.want_topic("t").is_some());
     assert!(accumulator.want_topic("t").is_none());
-    accumulator.update(now, &metadata(ErrorCode::NONE, partitions));
+    accumulator.update(&metadata(ErrorCode::NONE, partitions));
     (accumulator, now)
 }
 
@@ -189,7 +189,7 @@ fn an_unknown_topic_is_waited_for_but_one_that_waiting_cannot_mend_is_not() {
             append(&mut accumulator, now, &record),
             Err(Refusal::Metadata(ErrorCode::NONE))
         ));
-        accumulator.update(now, &metadata(code, 0));
+        accumulator.update(&metadata(code, 0));
         match (append(&mut accumulator, now, &record).unwrap_err(), kind) {
             (Refusal::Metadata(told), None) => assert_eq!(told, code),
             (Refusal::Error(error), Some(kind)) => assert_eq!(error.kind(), kind),
@@ -219,42 +219,39 @@ fn a_record_with_a_key_goes_where_java_puts_it() {
 }
 
 #[test]
-fn sequences_wrap_between_and_within_batches() {
+fn sequences_wrap_with_five_batches_in_flight_that_are_all_sent_again() {
     let (mut accumulator, now) = accumulator(settings(), 1);
-    let id = PartitionId {
-        topic: 0,
-        partition: 0,
-    };
-    let queue = |accumulator: &mut RecordAccumulator<u32>, next: i32| {
-        let sequence = accumulator.topics.partition_mut(id).unwrap().queue.sequence_mut();
-        sequence.adopt(PRODUCER);
-        sequence.start_at(Sequence::new(next).unwrap());
-    };
     introduce(&mut accumulator, now);
-    queue(&mut accumulator, i32::MAX - 1);
+    let sequence = accumulator
+        .topics
+        .partition_mut(ONLY)
+        .unwrap()
+        .queue
+        .sequence_mut();
+    sequence.adopt(PRODUCER);
+    sequence.start_at(Sequence::new(i32::MAX - 3).unwrap());
     let mut seen = Vec::new();
-    for request in 0..3 {
+    for request in 0..5 {
         for _ in 0..2 {
             append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
         }
-        let drained = drain(&mut accumulator, now, request).unwrap();
-        let bytes = drained.batches[0].bytes.clone();
-        let batch = Batches::new(bytes, DecodeLimits::default())
-            .next()
-            .unwrap()
-            .unwrap();
-        seen.push(batch.header().base_sequence);
+        seen.push(stamp(&drain(&mut accumulator, now, request).unwrap()).1);
     }
-    assert_eq!(seen, [i32::MAX - 1, 0, 2]);
-    // The first two are refused: the one before the wrap is the lowest, so it goes first.
-    for request in 0..3 {
-        accumulator.handle(now, RequestId(request), id, refused(Fate::Unwritten));
+    let expected = [i32::MAX - 3, i32::MAX - 1, 0, 2, 4];
+    assert_eq!(seen, expected);
+    for request in [3, 0, 4, 1, 2] {
+        accumulator.handle(now, RequestId(request), ONLY, refused(Fate::MaybeWritten));
     }
+    // The one before the wrap is the lowest, so it goes first, and each of the others after the one before it.
     let later = now + Duration::from_secs(5);
-    let drained = drain(&mut accumulator, later, 9).unwrap();
-    let batch = Batches::new(drained.batches[0].bytes.clone(), DecodeLimits::default());
-    let header = *batch.into_iter().next().unwrap().unwrap().header();
-    assert_eq!(header.base_sequence, i32::MAX - 1);
+    for (request, sequence) in (10..).zip(expected) {
+        let drained = drain(&mut accumulator, later, request).unwrap();
+        assert_eq!(stamp(&drained).1, sequence);
+        assert!(drain(&mut accumulator, later, 99).is_none());
+        accumulator.handle(later, RequestId(request), ONLY, written());
+    }
+    append(&mut accumulator, later, &Record::new("t", "v")).unwrap();
+    assert_eq!(stamp(&drain(&mut accumulator, later, 100).unwrap()).1, 6);
 }
 
 #[test]
@@ -267,7 +264,7 @@ fn a_full_request_leaves_the_rest_to_the_next_one_which_begins_there() {
     let two = ClusterMetadata {
         ..metadata(ErrorCode::NONE, 3)
     };
-    accumulator.update(now, &two);
+    accumulator.update(&two);
     let all_on_one = |mut metadata: ClusterMetadata| {
         for topic in metadata.topics.values_mut() {
             for partition in &mut topic.partitions {
@@ -276,7 +273,7 @@ fn a_full_request_leaves_the_rest_to_the_next_one_which_begins_there() {
         }
         metadata
     };
-    accumulator.update(now, &all_on_one(metadata(ErrorCode::NONE, 3)));
+    accumulator.update(&all_on_one(metadata(ErrorCode::NONE, 3)));
     for partition in 0..3 {
         let record = Record::new("t", &[0; 400]).partition(partition);
         append(&mut accumulator, now, &record).unwrap();

@@ -141,11 +141,11 @@ impl<T> Topics<T> {
     }
 
     /// Takes over what the cluster knows, and returns the topics that have been deleted and created anew.
-    pub(crate) fn update(&mut self, now: Instant, metadata: &ClusterMetadata) -> Vec<usize> {
+    pub(crate) fn update(&mut self, metadata: &ClusterMetadata) -> Vec<usize> {
         let mut recreated = Vec::new();
         for (index, topic) in self.topics.iter_mut().enumerate() {
             if let Some(news) = metadata.topics.get(&topic.name)
-                && topic.update(now, news, self.order)
+                && topic.update(news, self.order)
             {
                 recreated.push(index);
             }
@@ -338,7 +338,7 @@ impl<T> Topic<T> {
     }
 
     /// Whether the topic was created anew. Otherwise partitions never become fewer; queues beyond the end wait for their deadline.
-    fn update(&mut self, now: Instant, news: &TopicMetadata, order: Order) -> bool {
+    fn update(&mut self, news: &TopicMetadata, order: Order) -> bool {
         self.error_code = news.error_code;
         if news.error_code.is_error() {
             return false;
@@ -347,7 +347,7 @@ impl<T> Topic<T> {
             match self.partitions.get_mut(index) {
                 Some(known) => {
                     if known.leader != partition.leader || known.leader_epoch != partition.leader_epoch {
-                        known.queue.end_pause(now);
+                        known.queue.end_pause();
                     }
                     known.leader = partition.leader;
                     known.leader_epoch = partition.leader_epoch;

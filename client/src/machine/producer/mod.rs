@@ -168,7 +168,7 @@ impl<T> ProducerMachine<T> {
         self.transactions.may_append().map_err(Refusal::Error)?;
         if let Some(topic) = self.accumulator.want_topic(record.topic) {
             self.directives.push_back(Directive::NeedTopic(topic));
-            self.accumulator.update(now, &self.metadata);
+            self.accumulator.update(&self.metadata);
         }
         let appended = self
             .accumulator
@@ -420,7 +420,7 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
     fn handle_cluster(&mut self, now: Instant, view: &ClusterView) {
         self.metadata = Arc::clone(&view.metadata);
         self.features = view.features;
-        for lost in self.accumulator.update(now, &view.metadata) {
+        for lost in self.accumulator.update(&view.metadata) {
             let failure = accumulator::Failure {
                 error: Error::new(ErrorKind::UnknownTopic, "a topic was deleted and created anew"),
                 stamped: Some(lost),

@@ -95,7 +95,7 @@ fn partitions_take_turns_but_those_without_leader_are_passed_over() {
         topic.partitions[1].leader = None;
         topic.partitions[2].leader = None;
     }
-    accumulator.update(now, &without);
+    accumulator.update(&without);
     let record = Record::new("t", "v").key("always the same");
     let places: Vec<_> = (0..9)
         .map(|_| place(&mut accumulator, now, &record).unwrap())
