@@ -202,7 +202,8 @@ async fn who_gives_up_waiting_for_room_holds_nobody_up() {
         batch_size: 100,
         buffer_memory: 300,
         max_in_flight: 1,
-        max_block: Duration::from_millis(20),
+        // Long enough for the metadata that the first record waits for.
+        max_block: Duration::from_secs(2),
         ..plain(Acks::Leader)
     })
     .await;
