@@ -9,6 +9,7 @@ pub mod layers;
 pub mod leash;
 mod metadata;
 pub mod outcome;
+pub mod plants;
 pub mod sizes;
 mod source;
 pub mod test;
