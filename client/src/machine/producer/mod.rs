@@ -251,10 +251,11 @@ impl<T> ProducerMachine<T> {
             self.transactions.expire(now);
         }
         self.transactions.prepare(self.features);
-        if let Handle::Dropped(until) = self.handle
-            && until <= now
-        {
-            self.transactions.fail(&closed());
+        if let Handle::Dropped(until) = self.handle {
+            self.transactions.wind_up();
+            if until <= now {
+                self.transactions.fail(&closed());
+            }
         }
         self.reconcile(now);
     }

@@ -20,8 +20,8 @@ use crate::machine::accumulator::batch::BatchResult;
 use crate::machine::producer::{ProducerMachine, Settings};
 use crate::machine::retry::Backoff;
 use crate::machine::transaction::{Resolution, Verdict};
-use crate::offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
 use crate::machine::{CoordinatorKind, Destination, Lane, Machine, Outbound, RequestFailure, RequestId};
+use crate::offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
 use crate::record::Record;
 
 /// A record that was taken.
@@ -368,6 +368,12 @@ impl Harness {
         true
     }
 
+    /// What comes of a request that was taken from the machine by hand.
+    pub(crate) fn answer(&mut self, outbound: &Outbound) -> Result<ResponseBody, RequestFailure> {
+        let fault = self.faults.pop_front().unwrap_or(Fault::None);
+        self.meet(fault, outbound)
+    }
+
     fn meet(&mut self, fault: Fault, outbound: &Outbound) -> Result<ResponseBody, RequestFailure> {
         let lost = || {
             let error = Error::new(ErrorKind::Unreachable, "the connection broke");
@@ -463,7 +469,8 @@ impl Watch {
             }
             RequestBody::TxnOffsetCommit(request) => {
                 self.transactional(outbound, (request.producer_id.0, request.producer_epoch));
-                let group = Destination::Coordinator(CoordinatorKind::Group, request.group_id.0.as_str().into());
+                let group =
+                    Destination::Coordinator(CoordinatorKind::Group, request.group_id.0.as_str().into());
                 assert_eq!(outbound.to, group, "offsets go to the group's coordinator");
             }
             RequestBody::InitProducerId(_) | RequestBody::DescribeTransactions(_) => self.one_call(outbound),

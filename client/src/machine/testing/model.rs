@@ -142,7 +142,9 @@ impl Model {
             }
             RequestBody::AddOffsetsToTxn(request) => {
                 let producer = (request.producer_id.0, request.producer_epoch);
-                let code = self.coordinator.add(producer, &[group_partition(request.group_id.0.as_str())]);
+                let code = self
+                    .coordinator
+                    .add(producer, &[group_partition(request.group_id.0.as_str())]);
                 ResponseBody::AddOffsetsToTxn(AddOffsetsToTxnResponse::default().with_error_code(code.0))
             }
             RequestBody::TxnOffsetCommit(request) => {

@@ -15,8 +15,8 @@ use super::phase::{Commit, Inquiry, NextProducer};
 use super::rpc::{Call, Rpc};
 use super::state::State;
 use super::{
-    RetryKind, TransactionManager, Verdict, add_offsets, add_partitions, describe_transactions, init_producer_id,
-    txn_offset_commit,
+    RetryKind, TransactionManager, Verdict, add_offsets, add_partitions, describe_transactions,
+    init_producer_id, txn_offset_commit,
 };
 use crate::error::{Error, ErrorKind};
 use crate::machine::accumulator::AllResolved;
@@ -80,7 +80,9 @@ impl TransactionManager {
                 let patience = self.commit_patience();
                 self.change(|state| state.commit_asked(now + patience));
                 match &self.state {
-                    State::CommittingTransaction(_, Commit::Asked { deadline: last, .. }) => deadline.min(*last),
+                    State::CommittingTransaction(_, Commit::Asked { deadline: last, .. }) => {
+                        deadline.min(*last)
+                    }
                     State::CommittingTransaction(_, Commit::Delivering)
                     | State::Uninitialized(_)
                     | State::Initializing(_)
@@ -138,7 +140,10 @@ impl TransactionManager {
                 let told = told(response.producer_id.0, response.producer_epoch);
                 self.end_answered(now, ErrorCode(response.error_code), intent, version, told)
             }
-            (Call::DescribeTransactions(producer, version), Ok(ResponseBody::DescribeTransactions(response))) => {
+            (
+                Call::DescribeTransactions(producer, version),
+                Ok(ResponseBody::DescribeTransactions(response)),
+            ) => {
                 let told = describe_transactions::read(&response, self.id());
                 self.described(now, told.as_ref(), producer, version)
             }
