@@ -3,6 +3,7 @@
 //! In: records and the application's calls, answers, the cluster's snapshot, time. Out: requests (transactional ones first),
 //! directives, and an event per batch that has its result. `T` is a batch's completion tag, made when its first record comes.
 
+mod markers;
 mod request;
 mod response;
 #[cfg(test)]
@@ -13,9 +14,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sealwax_protocol::ids::NodeId;
+use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::ResponseBody;
 use sealwax_protocol::version::FinalizedFeatures;
 
+use self::markers::Markers;
 use self::response::{Answer, Asked};
 use crate::config::ProducerConfig;
 use crate::error::{Error, ErrorKind};
@@ -24,7 +27,9 @@ use crate::machine::accumulator::{self, Appended, BatchOutcome, Gate, RecordAccu
 use crate::machine::metadata::ClusterMetadata;
 use crate::machine::retry::Backoff;
 use crate::machine::transaction::{self, TransactionManager, Verdict};
-use crate::machine::{ClusterView, Directive, Machine, Outbound, RequestFailure, RequestId};
+use crate::machine::{
+    ClusterView, CoordinatorKind, Destination, Directive, Lane, Machine, Outbound, RequestFailure, RequestId,
+};
 use crate::record::Record;
 
 /// What the machine needs to know of the settings.
@@ -44,6 +49,7 @@ pub(crate) struct Settings {
 #[derive(Debug)]
 enum Call {
     Transactional,
+    Markers,
     Produce(NodeId, Vec<Asked>),
 }
 
@@ -61,6 +67,7 @@ pub(crate) struct ProducerMachine<T> {
     settings: Settings,
     accumulator: RecordAccumulator<T>,
     transactions: TransactionManager,
+    markers: Markers,
     calls: HashMap<RequestId, Call>,
     /// Produce requests on the wire.
     in_flight: HashMap<NodeId, usize>,
@@ -100,6 +107,7 @@ impl<T> ProducerMachine<T> {
         Self {
             accumulator: RecordAccumulator::new(accumulator, rng.fork()),
             transactions: TransactionManager::new(transactions, rng),
+            markers: Markers::Past,
             settings,
             calls: HashMap::new(),
             in_flight: HashMap::new(),
@@ -158,6 +166,7 @@ impl<T> ProducerMachine<T> {
         self.reconcile(now);
         let begun = self.transactions.begin(self.features)?;
         if begun.is_ok() {
+            self.markers.begun(now);
             self.accumulator.deliver();
         }
         Some(begun)
@@ -229,7 +238,28 @@ impl<T> ProducerMachine<T> {
         }
     }
 
+    /// Asks whether the markers of the transaction before are written.
+    fn poll_markers(&mut self, now: Instant, id: RequestId) -> Option<Outbound> {
+        let transactional_id = self.settings.transactional_id.as_ref()?;
+        if !self.markers.ask(now) {
+            return None;
+        }
+        let body = RequestBody::from(markers::request(transactional_id));
+        self.calls.insert(id, Call::Markers);
+        Some(Outbound {
+            id,
+            to: Destination::Coordinator(CoordinatorKind::Transaction, Arc::clone(transactional_id)),
+            lane: Lane::Coordinator,
+            versions: body.versions(),
+            body,
+            deadline: now + self.settings.request_timeout,
+        })
+    }
+
     fn poll_produce(&mut self, now: Instant, id: RequestId) -> Option<Outbound> {
+        if self.markers.hold_until(now).is_some() {
+            return None;
+        }
         let sender = self.transactions.sender()?;
         let max_in_flight = self.settings.config.max_in_flight;
         let gate = Gate {
@@ -319,7 +349,11 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
     fn handle_response(&mut self, now: Instant, id: RequestId, result: Result<ResponseBody, RequestFailure>) {
         match self.calls.remove(&id) {
             None => {}
+            Some(Call::Markers) => self.markers.answered(&result),
             Some(Call::Transactional) => {
+                if let Ok(ResponseBody::EndTxn(response)) = &result {
+                    self.markers.ended(now, response);
+                }
                 self.transactions
                     .handle_response(now, result, &mut self.directives);
             }
@@ -362,7 +396,10 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
                 self.calls.insert(id, Call::Transactional);
                 outbound
             }
-            None => self.poll_produce(now, id)?,
+            None => match self.poll_markers(now, id) {
+                Some(outbound) => outbound,
+                None => self.poll_produce(now, id)?,
+            },
         };
         self.next_id += 1;
         Some(outbound)
@@ -383,6 +420,7 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
         let wakes = [
             self.accumulator.next_wake(now),
             self.transactions.next_wake(now),
+            self.markers.hold_until(now),
             closing,
         ];
         wakes.into_iter().flatten().min()
