@@ -175,6 +175,7 @@ pub(crate) fn unanswered(failure: &RequestFailure) -> BatchOutcome {
             | ErrorKind::RecordTooLarge
             | ErrorKind::Fenced
             | ErrorKind::TransactionAbortable
+            | ErrorKind::CommitFailed
             | ErrorKind::TransactionAborted
             | ErrorKind::OutcomeUnknown
             | ErrorKind::InvalidState

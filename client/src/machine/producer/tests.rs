@@ -2,3 +2,6 @@
 
 mod by_chance;
 mod by_hand;
+mod offsets;
+mod outcomes;
+mod transitions;
