@@ -189,6 +189,13 @@ async fn abort(
         .abort_transaction(&spec)
         .await
         .map_err(|error| cluster::failure("the transaction was not seen to end", &error))?;
+    let left = open::open_on(admin, std::slice::from_ref(partition)).await.open;
+    if left.iter().any(|left| left.is_same(&open)) {
+        return Err(finding(format!(
+            "the marker was accepted, but the transaction at offset {} of {partition} is still open; see sealwax txns hanging",
+            open.start_offset
+        )));
+    }
     let stable = hanging::ends(admin, std::iter::once(partition), IsolationLevel::ReadCommitted).await?;
     let stable = stable.get(partition).copied();
     if json {

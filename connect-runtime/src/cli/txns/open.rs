@@ -30,7 +30,8 @@ impl OpenTransaction {
         })
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    /// Whether it is the very same transaction, seen at another time.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         self.partition == other.partition
             && self.start_offset == other.start_offset
             && self.producer.producer_id == other.producer.producer_id
