@@ -2,9 +2,11 @@
 //! verify (3.3 cannot; later ones are told not to). It holds up read_committed readers until it is aborted.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use sealwax::{Client, Record, TopicPartition};
+use sealwax::admin::{Admin, OffsetSpec};
+use sealwax::{Client, IsolationLevel, Record, TopicPartition};
 use sealwax_tests::scratch::unique;
 use serde_json::Value;
 use xtask::kafka::{Cluster, Tool, Version, run_java_tool};
@@ -32,11 +34,30 @@ async fn commit(client: &Client, id: &str, topic: &str, value: &str) -> Result<(
     Ok(())
 }
 
+/// Markers are written after a commit was confirmed: waits until the log reaches so far.
+async fn until_end(admin: &Admin, partition: &TopicPartition, end: i64) -> Result<()> {
+    let asked = [(partition.clone(), OffsetSpec::Latest)];
+    let reached = async {
+        while admin
+            .list_offsets(&asked, IsolationLevel::ReadUncommitted)
+            .await?[partition]
+            < end
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(Duration::from_secs(30), reached)
+        .await
+        .with_context(|| format!("{partition} does not reach offset {end}"))?
+}
+
 /// Commits "one", writes "hanging" behind its marker under the same id and epoch, then commits "two" with another producer.
 async fn make_hang(cluster: &Cluster, client: &Client, topic: &str, id: &str) -> Result<i64> {
-    commit(client, id, topic, "one").await?;
     let partition = TopicPartition::new(topic, 0);
     let admin = client.admin();
+    commit(client, id, topic, "one").await?;
+    until_end(&admin, &partition, 2).await?;
     let producers = admin.describe_producers(std::slice::from_ref(&partition)).await;
     let producer = producers.into_iter().next().context("no result")??;
     let producer = producer.into_iter().next().context("no producer is remembered")?;
@@ -47,6 +68,7 @@ async fn make_hang(cluster: &Cluster, client: &Client, topic: &str, id: &str) ->
     tokio::task::spawn_blocking(move || late_write(&address, &id, &of_topic, &producer, "hanging", long_ago))
         .await??;
     commit(client, &unique("other"), topic, "two").await?;
+    until_end(&admin, &partition, 5).await?;
     Ok(producer_id)
 }
 

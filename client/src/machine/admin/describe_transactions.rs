@@ -105,14 +105,16 @@ fn description(coordinator: NodeId, answer: &Answer) -> TransactionDescription {
         })
         .collect();
     partitions.sort();
+    let state = TransactionState::from_name(&answer.transaction_state);
     TransactionDescription {
         transactional_id: answer.transactional_id.0.to_string(),
         coordinator,
-        state: TransactionState::from_name(&answer.transaction_state),
+        state,
         producer_id: ProducerId(answer.producer_id.0),
         producer_epoch: ProducerEpoch(answer.producer_epoch),
         timeout: Duration::from_millis(u64::try_from(answer.transaction_timeout_ms).unwrap_or(0)),
-        start_time_ms: Some(answer.transaction_start_time_ms).filter(|start| *start >= 0),
+        // Brokers also tell it of ids that have nothing open: of the last transaction, or of when the id was initialised.
+        start_time_ms: Some(answer.transaction_start_time_ms).filter(|start| *start >= 0 && state.is_open()),
         partitions,
     }
 }
@@ -124,6 +126,10 @@ mod tests {
     use sealwax_protocol::messages::{DescribeTransactionsResponse, TopicName};
 
     fn answer(code: ErrorCode) -> ResponseBody {
+        answer_in(TransactionState::Ongoing, code)
+    }
+
+    fn answer_in(state: TransactionState, code: ErrorCode) -> ResponseBody {
         let topic = |name, partitions: &[i32]| {
             TopicData::default()
                 .with_topic(TopicName(StrBytes::from_static_str(name)))
@@ -134,7 +140,7 @@ mod tests {
             Answer::default()
                 .with_error_code(code.0)
                 .with_transactional_id(TransactionalId(StrBytes::from_static_str("orders-1")))
-                .with_transaction_state(StrBytes::from_static_str("Ongoing"))
+                .with_transaction_state(StrBytes::from_static_str(state.name()))
                 .with_transaction_timeout_ms(60_000)
                 .with_transaction_start_time_ms(5)
                 .with_producer_id(7.into())
@@ -214,6 +220,21 @@ mod tests {
             error.to_string().contains("transactional.id.expiration.ms"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn an_id_without_an_open_transaction_has_no_start() {
+        for &state in TransactionState::NAMED {
+            let body = answer_in(state, ErrorCode::NONE);
+            let verdict = DescribeTransactions
+                .read(NodeId(4), body, &["orders-1"])
+                .unwrap()
+                .remove(0);
+            let Verdict::Done(description) = verdict else {
+                panic!("not done");
+            };
+            assert_eq!(description.start_time_ms.is_some(), state.is_open(), "{state}");
+        }
     }
 
     #[test]

@@ -55,6 +55,19 @@ impl TransactionState {
         }
     }
 
+    /// Whether a transaction is open: begun, and not all of its markers written. A state without a name here counts as such.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        match self {
+            Self::Ongoing
+            | Self::PrepareCommit
+            | Self::PrepareAbort
+            | Self::PrepareEpochFence
+            | Self::Unknown => true,
+            Self::Empty | Self::CompleteCommit | Self::CompleteAbort | Self::Dead => false,
+        }
+    }
+
     /// The state of a name; [`TransactionState::Unknown`] for any other.
     #[must_use]
     pub fn from_name(name: &str) -> Self {

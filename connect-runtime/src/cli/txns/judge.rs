@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use sealwax::admin::{TransactionDescription, TransactionState};
+use sealwax::admin::TransactionDescription;
 
 use super::open::OpenTransaction;
 
@@ -67,29 +67,18 @@ pub(super) fn judge(open: &OpenTransaction, descriptions: &[TransactionDescripti
     let Some(description) = of_producer.next() else {
         return Judgement::ProducerUnknown;
     };
-    if is_under_way(description.state) && description.partitions.contains(&open.partition) {
+    if description.state.is_open() && description.partitions.contains(&open.partition) {
         Judgement::Known(description.clone())
     } else {
         Judgement::NotItsTransaction(description.clone())
     }
 }
 
-/// Whether the coordinator has markers still to write. A state without a name here is taken for one, to be safe.
-const fn is_under_way(state: TransactionState) -> bool {
-    !matches!(
-        state,
-        TransactionState::Empty
-            | TransactionState::CompleteCommit
-            | TransactionState::CompleteAbort
-            | TransactionState::Dead
-    )
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use std::time::Duration;
 
-    use sealwax::admin::ProducerState;
+    use sealwax::admin::{ProducerState, TransactionState};
     use sealwax::{NodeId, ProducerEpoch, ProducerId, TopicPartition};
 
     use super::*;
@@ -137,19 +126,10 @@ pub(super) mod tests {
         let states = TransactionState::NAMED.iter().copied();
         for state in states.chain([TransactionState::Unknown]) {
             let here = judge(&open(), &[described(7, state, &[1, 0])]);
-            assert_eq!(here.hangs(), !is_under_way(state), "{state}");
+            assert_eq!(here.hangs(), !state.is_open(), "{state}");
             let elsewhere = judge(&open(), &[described(7, state, &[1])]);
             assert!(elsewhere.hangs(), "{state}");
             assert_eq!(elsewhere.transactional_id(), Some("orders-1"));
-        }
-        for state in [
-            TransactionState::Ongoing,
-            TransactionState::PrepareCommit,
-            TransactionState::PrepareAbort,
-            TransactionState::PrepareEpochFence,
-            TransactionState::Unknown,
-        ] {
-            assert!(is_under_way(state), "{state}");
         }
     }
 }
