@@ -281,7 +281,7 @@ impl fmt::Display for Report {
                 time::duration(self.older_than)
             );
         }
-        write!(f, "{}\n", self.table())?;
+        writeln!(f, "{}", self.table())?;
         for hanging in &self.hanging {
             write!(f, "\n{}", hanging.sentence())?;
         }
