@@ -27,13 +27,15 @@
     allow(
         dead_code,
         unused_imports,
-        reason = "without the runtime nobody here calls the machines: this build only proves that they stand alone"
+        unreachable_pub,
+        reason = "without the runtime nobody here calls the machines or hands out their values: this build only proves that they stand alone"
     )
 )]
 
 pub mod config;
 pub mod error;
 pub(crate) mod machine;
+mod offsets;
 pub mod record;
 
 #[cfg(feature = "runtime")]
@@ -52,6 +54,8 @@ mod transaction;
 #[doc(inline)]
 pub use error::{Error, ErrorKind, Result};
 #[doc(inline)]
+pub use offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
+#[doc(inline)]
 pub use record::{Header, Record};
 pub use sealwax_protocol::error_code::{ErrorClass, ErrorCode};
 pub use sealwax_protocol::fetch::IsolationLevel;
@@ -67,4 +71,4 @@ pub use producer::{
     Delivery, Producer, ProducerBuilder, RecordMetadata, TransactionalProducer, TransactionalProducerBuilder,
 };
 #[cfg(feature = "runtime")]
-pub use transaction::{CommitError, Committed, Transaction};
+pub use transaction::{CommitError, Committed, Resolution, Transaction};

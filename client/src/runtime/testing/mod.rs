@@ -8,6 +8,7 @@ mod driver;
 mod handshake;
 mod peer;
 mod producer;
+mod transaction_admin;
 mod wire;
 
 use std::time::Duration;
