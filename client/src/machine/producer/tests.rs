@@ -2,6 +2,7 @@
 
 mod by_chance;
 mod by_hand;
+mod codes;
 mod offsets;
 mod outcomes;
 mod transitions;
