@@ -42,13 +42,24 @@ async fn group_offset(cluster: &Arc<Cluster>, group: &str, topic: &str) -> Resul
     let (cluster, group, topic) = (Arc::clone(cluster), group.to_owned(), topic.to_owned());
     let described = tokio::task::spawn_blocking(move || {
         let bootstrap = cluster.bootstrap();
-        let arguments = ["--bootstrap-server", &bootstrap, "--describe", "--group", &group, "--offsets"];
+        let arguments = [
+            "--bootstrap-server",
+            &bootstrap,
+            "--describe",
+            "--group",
+            &group,
+            "--offsets",
+        ];
         let class = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand";
         run_java_tool(cluster.jvm(), class, &arguments).map(|text| (text, topic))
     });
     let (text, topic) = described.await??;
-    let row = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let row = row.into_iter().find(|words| words.get(1) == Some(&topic.as_str()));
+    let row = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let row = row
+        .into_iter()
+        .find(|words| words.get(1) == Some(&topic.as_str()));
     Ok(row.and_then(|words| words.get(3)?.parse().ok()))
 }
 
@@ -73,7 +84,10 @@ async fn by_group_id_alone(version: Version) -> Result<()> {
         }
     }
     let offset = group_offset(&cluster, &group, &topic).await?;
-    ensure!(offset == Some(8), "{offset:?} instead of what the last commit said");
+    ensure!(
+        offset == Some(8),
+        "{offset:?} instead of what the last commit said"
+    );
     let seen = committed(&cluster, &topic).await?;
     ensure!(seen == ["1", "2", "4", "5", "7", "8"], "{seen:?}");
 
@@ -99,7 +113,10 @@ async fn of_an_unknown_member(version: Version) -> Result<()> {
     txn.send(Record::new(&topic, "refused")).await?;
     let refused = txn.send_offsets(progress(&topic, 5), &stranger).await;
     let error = refused.err().context("a stranger's offsets were taken")?;
-    ensure!(error.kind() == ErrorKind::CommitFailed && error.requires_abort(), "{error:?}");
+    ensure!(
+        error.kind() == ErrorKind::CommitFailed && error.requires_abort(),
+        "{error:?}"
+    );
     ensure!(matches!(txn.commit().await, Err(CommitError::Aborted(_))));
     let mut txn = producer.begin().await?;
     txn.send(Record::new(&topic, "taken")).await?;
@@ -161,7 +178,11 @@ async fn behind_proxy(
     let mut config = ProducerConfig::default();
     config.max_block = Duration::from_secs(2);
     config.epoch_bump = bump;
-    let producer = client.transactional_producer(unique("txn")).config(config).build().await?;
+    let producer = client
+        .transactional_producer(unique("txn"))
+        .config(config)
+        .build()
+        .await?;
     Ok((proxy, producer))
 }
 
@@ -241,7 +262,10 @@ async fn cancelled_calls(version: Version) -> Result<()> {
                 Some(done) => drop(done?),
                 None => {
                     drop(polled(producer.resolve(), number as usize % 4).await?);
-                    ensure!(matches!(producer.resolve().await?, Resolution::Committed(_)), "{value}");
+                    ensure!(
+                        matches!(producer.resolve().await?, Resolution::Committed(_)),
+                        "{value}"
+                    );
                 }
             }
             expected.insert(value);
@@ -287,6 +311,59 @@ async fn as_one_call(version: Version) -> Result<()> {
     ensure!(error.to_string() == "of the application's own", "{error}");
     let seen = committed(&cluster, &topic).await?;
     ensure!(seen == ["one", "two"], "{seen:?}");
+    Ok(())
+}
+
+/// Swallows the first requests of an API.
+#[derive(Debug)]
+struct HoldFirst {
+    api: ApiKey,
+    left: AtomicUsize,
+}
+
+impl Rule for HoldFirst {
+    fn request(&self, request: &Request) -> Verdict {
+        if request.api != Some(self.api) {
+            return Verdict::Pass;
+        }
+        let counted = self
+            .left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        if counted.is_ok() {
+            Verdict::Hold
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+/// What was aborted is done again; what may be committed is not, but cleared up.
+async fn one_call_in_trouble(version: Version) -> Result<()> {
+    let (cluster, _, topic) = set_up(version).await?;
+    for (api, runs) in [(ApiKey::Produce, 2), (ApiKey::EndTxn, 1)] {
+        let left = AtomicUsize::new(4);
+        let proxy = Proxy::start(&cluster.bootstrap(), HoldFirst { api, left })?;
+        let client = Client::builder(proxy.bootstrap().split(','))
+            .request_timeout(Duration::from_millis(500))
+            .connect()
+            .await?;
+        let mut config = ProducerConfig::default();
+        config.max_block = Duration::from_secs(2);
+        config.delivery_timeout = Duration::from_millis(1500);
+        let builder = client.transactional_producer(unique("one-shot")).config(config);
+        let mut producer = builder.build().await?;
+        let mut run = 0;
+        let value = producer
+            .transaction(async |txn| {
+                run += 1;
+                txn.send(Record::new(&topic, &format!("{api:?}"))).await?;
+                Ok::<_, Error>(run)
+            })
+            .await?;
+        ensure!(value == runs, "{api:?}: committed with run {value}, not {runs}");
+    }
+    let seen = committed(&cluster, &topic).await?;
+    ensure!(seen == ["Produce", "EndTxn"], "{seen:?}");
     Ok(())
 }
 
@@ -348,5 +425,6 @@ on_each_version! {
     unknown_outcomes: unknown_outcomes_3_9_1 unknown_outcomes_4_4_0;
     cancelled_calls: cancelled_calls_3_9_1 cancelled_calls_4_4_0;
     as_one_call: as_one_call_3_9_1 as_one_call_4_4_0;
+    one_call_in_trouble: one_call_in_trouble_3_9_1 one_call_in_trouble_4_4_0;
     timeout_above_the_maximum: timeout_above_the_maximum_3_9_1 timeout_above_the_maximum_4_4_0;
 }
