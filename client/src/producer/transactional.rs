@@ -151,6 +151,9 @@ impl TransactionalProducer {
     /// of that is done again, at most five times, and not after `max.block.ms`: so `body` must be fit to be run again. If a commit is
     /// unknown, [`TransactionalProducer::resolve`] is called; what stays unknown is never repeated.
     ///
+    /// Where the call is spawned as a task of its own, write `async move |txn| …` with values of its own inside: of borrowed ones the
+    /// compiler cannot see (as of Rust 1.95) that the future may be sent to another thread.
+    ///
     /// # Errors
     /// `body`'s own error, after an abort; or why the transaction could not be committed. [`ErrorKind::OutcomeUnknown`] stays unknown.
     ///

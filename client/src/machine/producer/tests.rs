@@ -3,6 +3,7 @@
 mod by_chance;
 mod by_hand;
 mod closing;
+mod codes;
 mod memory;
 mod numbers;
 mod offsets;

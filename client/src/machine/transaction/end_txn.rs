@@ -89,12 +89,13 @@ pub(crate) fn request(
 }
 
 /// Whether a request that was answered with this code may have taken effect all the same: a coordinator whose write to its log was
-/// not acknowledged in time, or which moved meanwhile, says that it is not available, no coordinator, or loading; but the
-/// write may stand in the log, and then the next coordinator carries it out.
+/// not acknowledged in time, or which moved meanwhile, says that it is not available, no coordinator, or loading, and one that failed
+/// in some other way says nothing but UNKNOWN_SERVER_ERROR; but the write may stand in the log, and then it is carried out.
 pub(crate) const fn leaves_doubt(code: ErrorCode) -> bool {
     matches!(
         code,
-        ErrorCode::REQUEST_TIMED_OUT
+        ErrorCode::UNKNOWN_SERVER_ERROR
+            | ErrorCode::REQUEST_TIMED_OUT
             | ErrorCode::COORDINATOR_NOT_AVAILABLE
             | ErrorCode::NOT_COORDINATOR
             | ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
@@ -108,9 +109,10 @@ pub(crate) const fn classify(code: ErrorCode, intent: Intent, version: Transacti
         ErrorCode::COORDINATOR_NOT_AVAILABLE | ErrorCode::NOT_COORDINATOR => {
             Outcome::Retry(RetryKind::LookUp)
         }
-        ErrorCode::COORDINATOR_LOAD_IN_PROGRESS | ErrorCode::REQUEST_TIMED_OUT => {
-            Outcome::Retry(RetryKind::Backoff)
-        }
+        // The same request again can do no harm, and its answer may be definite.
+        ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+        | ErrorCode::REQUEST_TIMED_OUT
+        | ErrorCode::UNKNOWN_SERVER_ERROR => Outcome::Retry(RetryKind::Backoff),
         ErrorCode::CONCURRENT_TRANSACTIONS => Outcome::Retry(RetryKind::Concurrent),
         _ => match intent {
             Intent::Commit(earlier) => classify_commit(code, earlier, version),
@@ -162,8 +164,6 @@ const fn classify_abort(code: ErrorCode, basis: AbortBasis, version: Transaction
             TransactionVersion::V2 => Outcome::Fenced,
         },
         (ErrorCode::UNKNOWN_PRODUCER_ID, _) => Outcome::NothingOpen,
-        // Repeating an abort does no harm.
-        (ErrorCode::UNKNOWN_SERVER_ERROR, _) => Outcome::Retry(RetryKind::Backoff),
         (ErrorCode::INVALID_PRODUCER_EPOCH | ErrorCode::PRODUCER_FENCED, _) => Outcome::Fenced,
         // Also TRANSACTION_ABORTABLE: an abort that asks for an abort would never end (KAFKA-19250).
         (_, AbortBasis::Registered | AbortBasis::Doubtful) => Outcome::Fatal,
@@ -175,7 +175,8 @@ mod tests {
     use super::*;
 
     const VERSIONS: [TransactionVersion; 2] = [TransactionVersion::V1, TransactionVersion::V2];
-    const RETRIES: [(i16, RetryKind); 5] = [
+    const RETRIES: [(i16, RetryKind); 6] = [
+        (-1, RetryKind::Backoff),
         (7, RetryKind::Backoff),
         (14, RetryKind::Backoff),
         (15, RetryKind::LookUp),
@@ -241,7 +242,6 @@ mod tests {
                         (48, AbortBasis::Registered, TransactionVersion::V2) | (47 | 90, ..) => {
                             Outcome::Fenced
                         }
-                        (-1, ..) => Outcome::Retry(RetryKind::Backoff),
                         _ => retry(code).unwrap_or(Outcome::Fatal),
                     };
                     assert_eq!(

@@ -18,10 +18,12 @@ pub(crate) mod max_timeout;
 mod offsets;
 mod open;
 mod phase;
+mod questions;
 mod rpc;
 mod state;
 #[cfg(test)]
 mod tests;
+mod timing;
 mod txn_offset_commit;
 pub(crate) mod version;
 
@@ -194,65 +196,11 @@ impl TransactionManager {
         }))
     }
 
-    /// Whether these offsets are part of the transaction, or why they never will be; `None` as long as that is open.
-    pub(crate) fn offsets_accepted(&self, number: u64) -> Option<Result<(), Error>> {
-        match &self.state {
-            State::InTransaction(open) | State::CommittingTransaction(open, _) => {
-                open.offsets().is_accepted(number).then_some(Ok(()))
-            }
-            State::AbortableError(_, error) | State::FatalError(error) => Some(Err(error.clone())),
-            State::AbortingTransaction(_, abort) => Some(Err(abort.cause.reason())),
-            State::Uninitialized(_)
-            | State::Initializing(_)
-            | State::Ready(_)
-            | State::OutcomeUnknown(..) => {
-                Some(Err(Error::new(ErrorKind::InvalidState, "no transaction is open")))
-            }
-        }
-    }
-
     /// Asks the coordinator what became of the last commit, if that is unknown.
     pub(crate) fn resolve(&mut self, now: Instant) {
         if let State::OutcomeUnknown(_, Inquiry::NotAsked) = &self.state {
             let until = now + self.commit_patience();
             self.change(|state| state.inquire(Inquiry::Asked(until)));
-        }
-    }
-
-    /// How the last commit came out; `None` as long as it, or the question about it, is under way.
-    ///
-    /// # Errors
-    /// If there was none, or the producer is beyond use.
-    pub(crate) fn resolution(&self) -> Option<Result<Resolution, Error>> {
-        match (&self.last_commit, &self.state) {
-            (_, State::FatalError(error)) => Some(Err(error.clone())),
-            (LastCommit::None, _) => Some(Err(Error::new(
-                ErrorKind::InvalidState,
-                "no commit was asked for",
-            ))),
-            (LastCommit::Pending(_), _)
-            | (LastCommit::Decided(_, Resolution::Unknown(_)), State::OutcomeUnknown(_, Inquiry::Asked(_))) => {
-                None
-            }
-            (
-                LastCommit::Decided(serial, Resolution::Unknown(_)),
-                State::CommittingTransaction(open, _) | State::AbortingTransaction(open, _),
-            ) if open.serial() == *serial => None,
-            (LastCommit::Decided(_, resolution), _) => Some(Ok(resolution.clone())),
-        }
-    }
-
-    /// The reason why the open transaction can only be aborted, if that is so.
-    pub(crate) const fn failure(&self) -> Option<&Error> {
-        match &self.state {
-            State::AbortableError(_, error) | State::FatalError(error) => Some(error),
-            State::Uninitialized(_)
-            | State::Initializing(_)
-            | State::Ready(_)
-            | State::InTransaction(_)
-            | State::CommittingTransaction(..)
-            | State::AbortingTransaction(..)
-            | State::OutcomeUnknown(..) => None,
         }
     }
 
@@ -293,40 +241,6 @@ impl TransactionManager {
         self.abandon_all();
         if let State::OutcomeUnknown(..) = &self.state {
             self.change(|state| state.settle(AbortCause::Settling, EndedBefore::Maybe));
-        }
-    }
-
-    /// The verdict about a transaction, once there is one.
-    pub(crate) fn verdict(&self, serial: u64) -> Option<Verdict> {
-        let (of, verdict) = self.verdict.as_ref()?;
-        (*of == serial).then(|| verdict.clone())
-    }
-
-    /// Whether a record may be taken.
-    ///
-    /// # Errors
-    /// Why not.
-    pub(crate) fn may_append(&self) -> Result<(), Error> {
-        match (&self.state, &self.settings.transactional) {
-            (State::InTransaction(_), Some(_)) => Ok(()),
-            (State::AbortableError(_, error) | State::FatalError(error), _) => Err(error.clone()),
-            (State::Uninitialized(_) | State::Initializing(_) | State::Ready(_), None) => Ok(()),
-            (
-                State::Uninitialized(_)
-                | State::Initializing(_)
-                | State::Ready(_)
-                | State::CommittingTransaction(..)
-                | State::AbortingTransaction(..)
-                | State::OutcomeUnknown(..),
-                Some(_),
-            )
-            | (
-                State::InTransaction(_)
-                | State::CommittingTransaction(..)
-                | State::AbortingTransaction(..)
-                | State::OutcomeUnknown(..),
-                None,
-            ) => Err(Error::new(ErrorKind::InvalidState, "no transaction is open")),
         }
     }
 
@@ -389,228 +303,6 @@ impl TransactionManager {
         };
         self.decide(verdict);
         self.change(|state| state.fatal(error.clone()));
-    }
-
-    /// Time has passed.
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        if let State::AbortingTransaction(_, abort) = &self.state
-            && let AbortCause::CommitFailed(error, until) = &abort.cause
-            && *until <= now
-        {
-            let verdict = Verdict::Aborted(error.clone());
-            self.decide(verdict);
-            self.change(State::verdict_given);
-        }
-        self.warn_of_timeout(now);
-        self.give_up_late_offsets(now);
-        if let State::OutcomeUnknown(_, Inquiry::Asked(until)) = &self.state
-            && *until <= now
-            && matches!(self.rpc, Rpc::Idle { .. })
-        {
-            self.cannot_tell("the coordinator did not answer in time", None);
-        }
-    }
-
-    /// Batches have no result yet. If the transaction has outlived its timeout they need not be sent any more.
-    pub(crate) fn expire(&mut self, now: Instant) {
-        if let State::InTransaction(_) | State::CommittingTransaction(_, Commit::Delivering) = &self.state
-            && let Some(overdue) = self.overdue(now)
-        {
-            let message = format!(
-                "{overdue}, and not all of its records are delivered; commit more often, or raise the setting"
-            );
-            let error = Error::new(ErrorKind::TransactionAbortable, message);
-            self.abortable(now, &error);
-        }
-    }
-
-    /// Before the coordinator loses patience, somebody should be told.
-    fn warn_of_timeout(&mut self, now: Instant) {
-        let timeout = self.timeout();
-        let Some(open) = self.watched().filter(|open| {
-            let due = open.warning_due(timeout);
-            due.is_some_and(|due| due <= now)
-        }) else {
-            return;
-        };
-        let age = open.age(now).unwrap_or_default();
-        tracing::warn!(
-            transactional_id = self.id(),
-            open_ms = age.as_millis(),
-            timeout_ms = timeout.as_millis(),
-            "a transaction has used most of transaction.timeout.ms, after which the coordinator aborts it"
-        );
-        if let Some(open) = self.state.open_mut() {
-            open.warned();
-        }
-    }
-
-    fn give_up_late_offsets(&mut self, now: Instant) {
-        if let Rpc::InFlight { .. } = self.rpc {
-            return;
-        }
-        let late = self.delivering().and_then(|open| open.offsets().next());
-        let late = late.filter(|sent| sent.until <= now).map(Arc::clone);
-        if let Some(sent) = late {
-            let error = self.offsets_overdue(&sent, "");
-            self.abortable(now, &error);
-        }
-    }
-
-    /// The transaction whose parts are being sent.
-    const fn delivering(&self) -> Option<&open::OpenTransaction> {
-        match &self.state {
-            State::InTransaction(open) | State::CommittingTransaction(open, Commit::Delivering) => Some(open),
-            State::Uninitialized(_)
-            | State::Initializing(_)
-            | State::Ready(_)
-            | State::CommittingTransaction(_, Commit::Asked { .. })
-            | State::AbortingTransaction(..)
-            | State::AbortableError(..)
-            | State::OutcomeUnknown(..)
-            | State::FatalError(_) => None,
-        }
-    }
-
-    /// The transaction that nobody has ended yet.
-    const fn watched(&self) -> Option<&open::OpenTransaction> {
-        match &self.state {
-            State::AbortableError(open, _) => Some(open),
-            State::Uninitialized(_)
-            | State::Initializing(_)
-            | State::Ready(_)
-            | State::InTransaction(_)
-            | State::CommittingTransaction(..)
-            | State::AbortingTransaction(..)
-            | State::OutcomeUnknown(..)
-            | State::FatalError(_) => self.delivering(),
-        }
-    }
-
-    /// The first instant after `now` at which something is to be done.
-    pub(crate) fn next_wake(&self, now: Instant) -> Option<Instant> {
-        let (owed, gives_way) = match &self.state {
-            State::AbortingTransaction(open, abort) => {
-                let owed = match abort.cause {
-                    AbortCause::CommitFailed(_, until) => Some(until),
-                    AbortCause::Requested | AbortCause::Settling => None,
-                };
-                (owed, open.gives_way_until())
-            }
-            State::OutcomeUnknown(_, Inquiry::Asked(until)) => (Some(*until), None),
-            State::Uninitialized(_)
-            | State::Initializing(_)
-            | State::Ready(_)
-            | State::InTransaction(_)
-            | State::CommittingTransaction(..)
-            | State::AbortableError(..)
-            | State::OutcomeUnknown(_, Inquiry::NotAsked)
-            | State::FatalError(_) => (None, None),
-        };
-        let timeout = self.timeout();
-        let warning = self.watched().and_then(|open| open.warning_due(timeout));
-        let delivering = self.delivering();
-        let strikes = delivering.and_then(|open| open.strikes_at(timeout));
-        let offsets = delivering
-            .and_then(|open| open.offsets().next())
-            .map(|sent| sent.until);
-        [
-            self.rpc.paused_until(),
-            owed,
-            gives_way,
-            warning,
-            strikes,
-            offsets,
-        ]
-        .into_iter()
-        .flatten()
-        .filter(|at| *at > now)
-        .min()
-    }
-
-    /// Whether the first InitProducerId succeeded; `None` as long as that is open.
-    pub(crate) fn initialized(&self) -> Option<Result<(), Error>> {
-        match &self.state {
-            State::Initializing(_) => None,
-            State::Uninitialized(error) | State::FatalError(error) => Some(Err(error.clone())),
-            State::Ready(_)
-            | State::InTransaction(_)
-            | State::CommittingTransaction(..)
-            | State::AbortingTransaction(..)
-            | State::AbortableError(..)
-            | State::OutcomeUnknown(..) => Some(Ok(())),
-        }
-    }
-
-    /// Whose batches may be sent now; `None`: nobody's.
-    pub(crate) fn sender(&self) -> Option<Sender> {
-        match (&self.state, &self.settings.transactional) {
-            (State::Ready(ready), None) => Some(Sender {
-                producer: ready.producer,
-                transactional_id: None,
-                versions: PRODUCE,
-            }),
-            (
-                State::InTransaction(open) | State::CommittingTransaction(open, Commit::Delivering),
-                Some((id, _)),
-            ) => Some(Sender {
-                producer: open.producer(),
-                transactional_id: Some(Arc::clone(id)),
-                versions: open.version().produce(),
-            }),
-            (
-                State::Uninitialized(_)
-                | State::Initializing(_)
-                | State::Ready(_)
-                | State::InTransaction(_)
-                | State::CommittingTransaction(..)
-                | State::AbortingTransaction(..)
-                | State::AbortableError(..)
-                | State::OutcomeUnknown(..)
-                | State::FatalError(_),
-                _,
-            ) => None,
-        }
-    }
-
-    /// Whether batches for a partition may be sent.
-    pub(crate) fn may_write(&self, partition: &TopicPartition) -> bool {
-        match self.settings.transactional {
-            None => true,
-            Some(_) => self.state.open().is_some_and(|open| open.may_write(partition)),
-        }
-    }
-
-    /// Why batches that are not on the wire are to fail; `None` as long as they are to be delivered.
-    pub(crate) fn discards(&self) -> Option<Error> {
-        let aborted = |why: &str| {
-            let message = format!("the transaction was aborted before this record was written{why}");
-            Error::new(ErrorKind::TransactionAborted, message)
-        };
-        match &self.state {
-            State::AbortableError(_, error) => Some(aborted(&format!(": {error}"))),
-            State::AbortingTransaction(_, abort) => Some(match &abort.cause {
-                AbortCause::CommitFailed(error, _) => aborted(&format!(": {error}")),
-                AbortCause::Requested | AbortCause::Settling => aborted(""),
-            }),
-            State::FatalError(error) => Some(error.clone()),
-            State::Uninitialized(_)
-            | State::Initializing(_)
-            | State::Ready(_)
-            | State::InTransaction(_)
-            | State::CommittingTransaction(..)
-            | State::OutcomeUnknown(..) => None,
-        }
-    }
-
-    /// Whether no transaction is open or about to end.
-    pub(crate) const fn is_idle(&self) -> bool {
-        self.state.open().is_none()
-    }
-
-    /// The transactional id, if there is one.
-    pub(crate) fn transactional_id(&self) -> Option<&Arc<str>> {
-        self.settings.transactional.as_ref().map(|(id, _)| id)
     }
 
     /// Lets a newer producer go first, if there is one. A V1 producer cannot go on anyway; and of a transaction that has outlived its
