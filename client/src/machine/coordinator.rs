@@ -102,16 +102,17 @@ pub(crate) fn classify(key: &CoordinatorKey, response: &FindCoordinatorResponse)
     }
     let detail = entry.error_message.as_ref().map_or("", |text| text.as_str());
     let lacks = |resource, includes: &str| {
-        let detail = format!("{} ({includes} includes it)", acl::missing(Operation::Describe, resource));
+        let detail = format!(
+            "{} ({includes} includes it)",
+            acl::missing(Operation::Describe, resource)
+        );
         LookupAnswer::Refused(failure(ErrorKind::Authorization, key, Some(code), &detail))
     };
     match code {
         ErrorCode::TRANSACTION_ABORTABLE => {
             LookupAnswer::Refused(failure(ErrorKind::TransactionAbortable, key, Some(code), detail))
         }
-        ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED => {
-            lacks(Resource::TransactionalId(&key.1), "Write")
-        }
+        ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED => lacks(Resource::TransactionalId(&key.1), "Write"),
         ErrorCode::GROUP_AUTHORIZATION_FAILED => lacks(Resource::Group(&key.1), "Read"),
         ErrorCode::CLUSTER_AUTHORIZATION_FAILED => {
             LookupAnswer::Refused(failure(ErrorKind::Authorization, key, Some(code), detail))

@@ -70,7 +70,11 @@ fn leaked(name: &str) -> &'static str {
 /// The error says who lacks what on which resource, and how it is granted.
 fn check(error: &Error, operation: &str, option: &str, begun: Instant) -> Result<()> {
     let text = error.to_string();
-    ensure!(begun.elapsed() < FAST, "it came after {:?}: {text}", begun.elapsed());
+    ensure!(
+        begun.elapsed() < FAST,
+        "it came after {:?}: {text}",
+        begun.elapsed()
+    );
     for part in [
         "User:ANONYMOUS",
         "kafka-acls",

@@ -16,18 +16,19 @@ const MAX_IDLE: &str = "2000";
 const PAUSE: Duration = Duration::from_secs(5);
 const RECORDS: usize = 10;
 
-async fn transaction(producer: &mut TransactionalProducer, topic: &str, name: &str, pause: bool) -> Result<()> {
+async fn transaction(
+    producer: &mut TransactionalProducer,
+    topic: &str,
+    name: &str,
+    pause: bool,
+) -> Result<()> {
     let mut transaction = producer.begin().await?;
     for number in 0..RECORDS {
         if pause && number == RECORDS / 2 {
             tokio::time::sleep(PAUSE).await;
         }
         let value = format!("{name}-{number}");
-        transaction
-            .send(Record::new(topic, &value))
-            .await?
-            .wait()
-            .await?;
+        transaction.send(Record::new(topic, &value)).await?.wait().await?;
     }
     if pause {
         tokio::time::sleep(PAUSE).await;
@@ -52,11 +53,7 @@ async fn idle(version: Version) -> Result<()> {
     transaction(&mut producer, &topic, "after a pause", false).await?;
     transaction(&mut producer, &topic, "with pauses", true).await?;
     let mut aborted = producer.begin().await?;
-    aborted
-        .send(Record::new(&topic, "aborted"))
-        .await?
-        .wait()
-        .await?;
+    aborted.send(Record::new(&topic, "aborted")).await?.wait().await?;
     tokio::time::sleep(PAUSE).await;
     aborted.abort().await?;
     transaction(&mut producer, &topic, "last", false).await?;

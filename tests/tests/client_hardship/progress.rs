@@ -50,7 +50,10 @@ async fn progress(version: Version) -> Result<()> {
     // A reader that does not take the place waits: it is given nothing behind the open transaction.
     let reading = reading::committed(&client, &topic, 1);
     let waited = tokio::time::timeout(Duration::from_millis(500), reading).await;
-    ensure!(waited.is_err(), "it was read past an open transaction: {waited:?}");
+    ensure!(
+        waited.is_err(),
+        "it was read past an open transaction: {waited:?}"
+    );
 
     let _third = client.transactional_producer(id.as_str()).build().await?;
     let seen = reading::committed(&client, &topic, 1).await?;

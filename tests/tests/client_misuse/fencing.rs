@@ -48,7 +48,11 @@ impl Rule for Gate {
     }
 }
 
-async fn commit_one(producer: &mut TransactionalProducer, topic: &str, value: &str) -> Result<(), CommitError> {
+async fn commit_one(
+    producer: &mut TransactionalProducer,
+    topic: &str,
+    value: &str,
+) -> Result<(), CommitError> {
     let mut transaction = producer.begin().await.map_err(CommitError::Fatal)?;
     // A failed send shows at the commit.
     let _ = transaction.send(Record::new(topic, value)).await;

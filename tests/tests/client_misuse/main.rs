@@ -38,7 +38,11 @@ async fn set_up(version: Version) -> Result<(Arc<Cluster>, Client, String)> {
 /// The error is of this kind, and its text has these parts.
 fn check(error: &Error, kind: ErrorKind, parts: &[&str]) -> Result<()> {
     let text = error.to_string();
-    ensure!(error.kind() == kind, "{:?} instead of {kind:?}: {text}", error.kind());
+    ensure!(
+        error.kind() == kind,
+        "{:?} instead of {kind:?}: {text}",
+        error.kind()
+    );
     for part in parts {
         ensure!(text.contains(part), "{text:?} lacks {part:?}");
     }

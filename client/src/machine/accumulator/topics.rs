@@ -155,7 +155,8 @@ impl<T> Topic<T> {
         let (kind, mend) = match self.error_code {
             ErrorCode::TOPIC_AUTHORIZATION_FAILED => {
                 let lack = acl::missing(Operation::Describe, Resource::Topic(&self.name));
-                let mend = format!("{lack} (Write includes it; a topic that is to be created needs Create too)");
+                let mend =
+                    format!("{lack} (Write includes it; a topic that is to be created needs Create too)");
                 (ErrorKind::Authorization, mend)
             }
             ErrorCode::INVALID_TOPIC_EXCEPTION => (

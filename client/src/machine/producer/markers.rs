@@ -109,6 +109,14 @@ mod tests {
     use super::*;
     use crate::error::{Error, ErrorKind};
 
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "an Instant cannot be made otherwise; only differences matter"
+    )]
+    fn now() -> Instant {
+        Instant::now()
+    }
+
     fn described(state: &'static str, code: ErrorCode) -> Result<ResponseBody, RequestFailure> {
         let entry = TransactionState::default()
             .with_error_code(code.0)
@@ -130,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_transaction_that_follows_closely_asks_until_the_markers_are_written() {
-        let now = Instant::now();
+        let now = now();
         let mut markers = close_behind(now);
         for state in ["PrepareCommit", "PrepareAbort", "PrepareCommit"] {
             assert!(markers.ask(now));
@@ -146,7 +154,7 @@ mod tests {
 
     #[test]
     fn no_answer_or_a_refusal_lets_writes_go() {
-        let now = Instant::now();
+        let now = now();
         let unanswered = || Err(RequestFailure::Unanswered(Error::new(ErrorKind::Timeout, "none")));
         let refused = || described("PrepareCommit", ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
         for result in [unanswered(), refused()] {
@@ -159,7 +167,7 @@ mod tests {
 
     #[test]
     fn writes_wait_no_longer_than_the_leader_would() {
-        let now = Instant::now();
+        let now = now();
         let mut markers = close_behind(now);
         assert!(markers.ask(now));
         assert_eq!(markers.hold_until(now + LEADERS_PAUSE), None);
@@ -169,7 +177,7 @@ mod tests {
 
     #[test]
     fn nobody_asks_after_a_while_or_after_an_end_that_says_no_epoch() {
-        let now = Instant::now();
+        let now = now();
         let mut markers = Markers::Past;
         markers.ended(now, &confirmed());
         markers.begun(now + LEADERS_PAUSE);

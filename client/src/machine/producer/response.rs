@@ -257,10 +257,7 @@ fn fatal(code: ErrorCode, transactional_id: Option<&str>) -> (ErrorKind, String)
     match code {
         ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED => {
             let resource = Resource::TransactionalId(transactional_id.unwrap_or_default());
-            (
-                ErrorKind::Authorization,
-                acl::missing(Operation::Write, resource),
-            )
+            (ErrorKind::Authorization, acl::missing(Operation::Write, resource))
         }
         ErrorCode::CLUSTER_AUTHORIZATION_FAILED => (
             ErrorKind::Authorization,
