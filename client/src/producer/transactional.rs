@@ -7,7 +7,7 @@ use sealwax_protocol::error_code::ErrorCode;
 
 use super::core::Core;
 use super::settings::producer_settings;
-use crate::config::{EpochBump, ProducerConfig};
+use crate::config::{EpochBump, Partitioning, ProducerConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::machine::producer::ProducerMachine;
 use crate::machine::retry::Backoff;
