@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use sealwax::{Client, Record, TransactionalProducer};
 
+#[allow(clippy::disallowed_methods, reason = "measuring is what this program is for")]
 async fn round(producer: &mut TransactionalProducer, topic: &str, count: usize) -> sealwax::Result<String> {
     let mut line = String::new();
     for _ in 0..count {

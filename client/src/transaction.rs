@@ -83,6 +83,69 @@ impl From<transaction::Resolution> for Resolution {
 }
 
 /// An open transaction. Dropping it queues its abort.
+///
+/// It borrows its producer and is consumed by [`Transaction::commit`] and [`Transaction::abort`]. So the compiler holds off what other
+/// clients report at run time:
+///
+/// ```
+/// # use sealwax::{Record, Result, TransactionalProducer};
+/// # #[allow(dead_code)]
+/// async fn one_after_the_other(producer: &mut TransactionalProducer) -> Result<()> {
+///     let mut first = producer.begin().await?;
+///     first.send(Record::new("orders", "42 crates")).await?;
+///     let _committed = first.commit().await?;
+///     let second = producer.begin().await?;
+///     second.abort().await
+/// }
+/// ```
+///
+/// A second transaction of the same producer while one is open:
+///
+/// ```compile_fail,E0499
+/// # use sealwax::{Result, TransactionalProducer};
+/// async fn twice(producer: &mut TransactionalProducer) -> Result<()> {
+///     let first = producer.begin().await?;
+///     let second = producer.begin().await?;
+///     first.abort().await?;
+///     second.abort().await
+/// }
+/// ```
+///
+/// A record after the commit, or a second commit:
+///
+/// ```compile_fail,E0382
+/// # use sealwax::{Record, Result, TransactionalProducer};
+/// async fn too_late(producer: &mut TransactionalProducer) -> Result<()> {
+///     let mut transaction = producer.begin().await?;
+///     let _committed = transaction.commit().await?;
+///     transaction.send(Record::new("orders", "7 barrels")).await?;
+///     Ok(())
+/// }
+/// ```
+///
+/// The producer itself while a transaction is open:
+///
+/// ```compile_fail,E0505
+/// # use sealwax::{Result, TransactionalProducer};
+/// # use std::time::Duration;
+/// async fn closed_too_early(mut producer: TransactionalProducer) -> Result<()> {
+///     let transaction = producer.begin().await?;
+///     producer.close(Duration::from_secs(10)).await?;
+///     transaction.abort().await
+/// }
+/// ```
+///
+/// A commit whose outcome nobody looks at is a warning (`unused_must_use`), here made an error:
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # use sealwax::{Result, TransactionalProducer};
+/// # async fn careless(producer: &mut TransactionalProducer) -> Result<()> {
+/// let transaction = producer.begin().await?;
+/// transaction.commit().await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use]
 pub struct Transaction<'p> {

@@ -1,6 +1,7 @@
 //! Missing permissions (O18): the producer fails fast, says who lacks what on which resource and the command that grants it, and works after
 //! the grant. A real broker with Kafka's own authorizer; one permission is missing at a time.
 
+mod group;
 mod producing;
 mod transactional;
 

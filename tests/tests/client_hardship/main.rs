@@ -1,11 +1,14 @@
 //! The client where it is hardest: two producers with one id, transactions that time out, calls that are cancelled at every point, brokers
 //! that stop or die, buffers that are full, many producers and partitions at once. Real brokers, and nothing lost or doubled.
 
+mod away;
 mod brokers;
 mod buffer;
 mod cancel;
 mod crowd;
+mod idle;
 mod many;
+mod progress;
 mod reading;
 mod timeout;
 mod zombie;
