@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::demo::{self, Demo};
 use crate::kafka::{self, Cluster, Data, Missing, Version};
+use crate::latency::{self, Latency};
 use crate::outcome::Outcome;
 use crate::{deny, guards, layers, sizes, test, workspace};
 
@@ -26,6 +27,8 @@ enum Verb {
     Kafka(Kafka),
     /// Kill -9 a worker again and again while it carries a file into Kafka, then count
     Demo(DemoArgs),
+    /// Measure how long a transaction of one record takes: ours, Java's and librdkafka's, in turns on the same broker
+    Latency(LatencyArgs),
     /// Prove that imports go one way, between packages and between rooms
     Layers,
     /// Check promises about the dependency tree: machines without tokio, no C, lints everywhere
@@ -63,6 +66,25 @@ struct DemoArgs {
     /// Build sealwax with optimisations (takes longer to build than the demo takes to run)
     #[arg(long)]
     release: bool,
+    /// Install Java and Maven if they are missing (as root on Debian)
+    #[arg(long)]
+    install: bool,
+}
+
+#[derive(Debug, Args)]
+struct LatencyArgs {
+    /// The Kafka version; may be repeated
+    #[arg(long = "version", default_values = ["3.9.1", "4.4.0"], value_parser = parse_version)]
+    versions: Vec<Version>,
+    /// How many transactions a round has
+    #[arg(long, default_value_t = 300)]
+    transactions: usize,
+    /// How many rounds each client has
+    #[arg(long, default_value_t = 9)]
+    rounds: usize,
+    /// Replace docs/evidence/latency.md with the report
+    #[arg(long)]
+    write: bool,
     /// Install Java and Maven if they are missing (as root on Debian)
     #[arg(long)]
     install: bool,
@@ -130,6 +152,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Verb::Demo(demo) => run_demo(&demo),
+        Verb::Latency(latency) => run_latency(latency),
         Verb::Layers => Ok(code(layers::check(&workspace::root()?)?)),
         Verb::Guards => Ok(code(guards::check(&workspace::root()?)?)),
         Verb::Deny => run_deny(),
@@ -156,6 +179,17 @@ fn run_demo(arguments: &DemoArgs) -> Result<ExitCode> {
         missing: missing(arguments.install),
     };
     Ok(code(demo::run(&demo)?))
+}
+
+fn run_latency(arguments: LatencyArgs) -> Result<ExitCode> {
+    let latency = Latency {
+        versions: arguments.versions,
+        transactions: arguments.transactions,
+        rounds: arguments.rounds,
+        write: arguments.write,
+        missing: missing(arguments.install),
+    };
+    Ok(code(latency::run(&latency)?))
 }
 
 fn run_deny() -> Result<ExitCode> {
