@@ -1,43 +1,110 @@
-//! What a case is tried on: one producer, ten transactions over two partitions, and what the client said about each of them.
+//! What a case is tried on: some transactions over several partitions, every second one aborted, most with offsets of a group; and
+//! the history of what the client was asked and said.
 
+use std::fmt;
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use sealwax::config::ProducerConfig;
-use sealwax::{Client, CommitError, Error, ErrorKind, Record, Transaction, TransactionalProducer};
+use sealwax::{Client, CommitError, Delivery, Error, ErrorKind, Record, Transaction, TransactionalProducer};
+use sealwax_tests::history::{Event, Journal, Op, Scribe};
 use sealwax_tests::proxy::Proxy;
 use sealwax_tests::scratch::unique;
 
 use crate::case::Case;
+use crate::offsets::send_offsets;
 use crate::script::Script;
 
-/// Transactions of a run.
-pub(crate) const TRANSACTIONS: u64 = 10;
-/// Records of a transaction in each of the two partitions.
-pub(crate) const RECORDS: u64 = 3;
-const REQUEST_TIMEOUT: Duration = Duration::from_millis(1500);
-const MAX_BLOCK: Duration = Duration::from_secs(4);
-const DELIVERY_TIMEOUT: Duration = Duration::from_secs(4);
-/// No call may take longer than all its limits together.
-const BOUND: Duration = Duration::from_secs(20);
+/// Partitions of the topic.
+pub(crate) const PARTITIONS: i32 = 3;
+/// Records of a transaction in each of them.
+const RECORDS: u64 = 2;
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_BLOCK: Duration = Duration::from_secs(3);
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(3);
+/// No call may take longer than all its limits together, on a machine that is busy with a dozen of them.
+pub(crate) const BOUND: Duration = Duration::from_secs(20);
 /// Times that a call which said that it may be called again is called again.
 const TRIES: usize = 8;
 
 /// What the client said of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     Committed,
     Aborted,
     Unknown,
+    /// Fenced, or beyond use.
+    Lost,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Committed => "C",
+            Self::Aborted => "A",
+            Self::Unknown => "U",
+            Self::Lost => "L",
+        })
+    }
 }
 
 /// A run's result.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) case: Case,
+    pub(crate) group: String,
+    /// One per transaction; a lost one is tried again with a new producer, as the next.
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) account: String,
+    /// From the fault to the next commit.
+    pub(crate) recovery: Option<Duration>,
+    pub(crate) events: Vec<Event>,
+    /// Why the run did not end as it should have, whatever readers say.
+    pub(crate) failure: Option<String>,
+}
+
+/// One run's surroundings.
+struct Place<'a> {
+    case: Case,
+    script: &'a Script,
+    bootstrap: String,
+    topic: &'a str,
+    group: &'a str,
+    id: String,
+    journal: &'a Journal,
+}
+
+/// Runs a case against the brokers at `bootstrap`.
+///
+/// # Errors
+/// If the proxy cannot be started. What the client does wrong is part of the result.
+pub(crate) async fn run(case: Case, bootstrap: &str, topic: &str) -> Result<Run> {
+    let group = unique("faults-group");
+    let script = Script::new(case, group.clone(), bootstrap.to_owned());
+    let proxy = Proxy::start(bootstrap, script.clone())?;
+    let journal = Journal::new();
+    let place = Place {
+        case,
+        script: &script,
+        bootstrap: proxy.bootstrap(),
+        topic,
+        group: &group,
+        id: unique("faults-id"),
+        journal: &journal,
+    };
+    let mut outcomes = Vec::new();
+    let mut recovery = None;
+    let ended = place.transactions(&mut outcomes, &mut recovery).await;
+    Ok(Run {
+        case,
+        group,
+        outcomes,
+        account: script.account(),
+        recovery,
+        events: journal.events()?,
+        failure: ended.err().map(|error| format!("{error:#}")),
+    })
 }
 
 /// The value of a record.
@@ -45,145 +112,277 @@ pub(crate) fn value(case: Case, transaction: u64, partition: i32, number: u64) -
     format!("{case}|{transaction}|{partition}|{number}")
 }
 
-/// Runs a case against the brokers at `bootstrap`.
-///
-/// # Errors
-/// If a call takes longer than it may, or the producer is lost, or an outcome is unknown for no reason.
-pub(crate) async fn run(case: Case, bootstrap: &str, topic: &str) -> Result<Run> {
-    let script = Script::new(case, bootstrap.to_owned());
-    let proxy = Proxy::start(bootstrap, script.clone())?;
-    let outcomes = transactions(case, &script, &proxy.bootstrap(), topic)
-        .await
-        .with_context(|| format!("{case} ({})", script.account()))?;
-    Ok(Run {
-        case,
-        outcomes,
-        account: script.account(),
-    })
+/// The run that a value belongs to.
+pub(crate) fn run_of(value: &str) -> &str {
+    value.split_once('|').map_or(value, |(run, _)| run)
 }
 
-async fn transactions(case: Case, script: &Script, bootstrap: &str, topic: &str) -> Result<Vec<Outcome>> {
-    let client = repeated(script, "connect", || {
-        Client::builder([bootstrap])
-            .request_timeout(REQUEST_TIMEOUT)
-            .connect()
-    })
-    .await?;
-    let mut config = ProducerConfig::default();
-    config.max_block = MAX_BLOCK;
-    config.delivery_timeout = DELIVERY_TIMEOUT;
-    let id = unique("faults");
-    let mut producer = repeated(script, "build", || {
-        client
-            .transactional_producer(id.as_str())
-            .config(config.clone())
-            .build()
-    })
-    .await?;
-    let mut outcomes = Vec::new();
-    for transaction in 0..TRANSACTIONS {
-        script.enter(transaction);
-        let outcome = one(case, script, &mut producer, topic, transaction).await;
-        outcomes.push(outcome.with_context(|| format!("transaction {transaction} after {outcomes:?}"))?);
-        script.calm();
-    }
-    bounded("close", producer.close(BOUND)).await??;
-    Ok(outcomes)
-}
-
-async fn one(
-    case: Case,
-    script: &Script,
-    producer: &mut TransactionalProducer,
-    topic: &str,
-    number: u64,
-) -> Result<Outcome> {
-    let mut tries = 0;
-    // The borrow checker cannot see that a failed begin borrows nothing, so that the one that succeeds is asked for twice.
-    loop {
-        let begun = bounded("begin", producer.begin()).await?.map(drop);
-        match begun {
-            Ok(()) => break,
-            Err(error) if error.kind() == ErrorKind::Timeout && tries < TRIES => tries += 1,
-            Err(error) => return Err(error.into()),
-        }
-        script.calm();
-    }
-    let mut transaction = bounded("begin", producer.begin()).await??;
-    if let Err(error) = send_all(case, &mut transaction, topic, number).await? {
-        ensure!(error.kind() != ErrorKind::Fenced, "a send was refused: {error}");
-        script.calm();
-        return abort(transaction).await;
-    }
-    if number % 3 == 2 {
-        return abort(transaction).await;
-    }
-    match bounded("commit", transaction.commit()).await? {
-        Ok(_committed) => Ok(Outcome::Committed),
-        Err(CommitError::Aborted(_)) => Ok(Outcome::Aborted),
-        Err(CommitError::Unknown(error)) => {
-            ensure!(
-                script.saw_commit(),
-                "unknown although no EndTxn was sent: {error}"
-            );
-            Ok(Outcome::Unknown)
-        }
-        Err(other) => bail!("the producer is lost: {other}"),
-    }
-}
-
-/// The second partition's records follow when the first one's are in the log, in most transactions.
-async fn send_all(
-    case: Case,
-    transaction: &mut Transaction<'_>,
-    topic: &str,
-    number: u64,
-) -> Result<Result<(), Error>> {
-    for partition in 0..2 {
-        let mut last = None;
-        for record in 0..RECORDS {
-            let value = value(case, number, partition, record);
-            let record = Record::new(topic, &value).partition(partition);
-            match bounded("send", transaction.send(record)).await? {
-                Ok(delivery) => last = Some(delivery),
-                Err(error) => return Ok(Err(error)),
+impl Place<'_> {
+    async fn transactions(&self, outcomes: &mut Vec<Outcome>, recovery: &mut Option<Duration>) -> Result<()> {
+        let mut instance = 0;
+        let mut producer = self.producer().await?;
+        for number in 0..self.case.transactions() {
+            self.script.enter(number);
+            let scribe = self
+                .journal
+                .scribe(self.case.to_string(), instance)
+                .within(number);
+            let outcome = self
+                .one(&scribe, &mut producer, number)
+                .await
+                .with_context(|| format!("transaction {number}"))?;
+            outcomes.push(outcome);
+            self.script.calm();
+            if let Some(struck) = self.script.struck()
+                && outcome == Outcome::Committed
+                && recovery.is_none()
+            {
+                *recovery = Some(Instant::now() - struck);
+            }
+            if outcome == Outcome::Lost {
+                ensure!(self.case.may_lose_the_producer(), "the producer is lost");
+            }
+            if outcome == Outcome::Lost || self.case.target.is_asked_at_the_start() {
+                instance += 1;
+                // A lost one has nothing to finish.
+                let closed = bounded("close", producer.close(MAX_BLOCK)).await?;
+                ensure!(outcome == Outcome::Lost || closed.is_ok(), "close: {closed:?}");
+                producer = self.producer().await?;
             }
         }
-        if let Some(delivery) = last.filter(|_| number % 4 != 3)
-            && let Err(error) = bounded("delivery", delivery.wait()).await?
-        {
-            return Ok(Err(error));
+        bounded("close", producer.close(BOUND)).await??;
+        Ok(())
+    }
+
+    async fn producer(&self) -> Result<TransactionalProducer> {
+        let client = self
+            .repeated("connect", || {
+                Client::builder([self.bootstrap.as_str()])
+                    .request_timeout(REQUEST_TIMEOUT)
+                    .connect()
+            })
+            .await?;
+        let mut config = ProducerConfig::default();
+        config.max_block = MAX_BLOCK;
+        config.delivery_timeout = DELIVERY_TIMEOUT;
+        self.repeated("build", || {
+            client
+                .transactional_producer(self.id.as_str())
+                .config(config.clone())
+                .build()
+        })
+        .await
+    }
+
+    async fn one(
+        &self,
+        scribe: &Scribe,
+        producer: &mut TransactionalProducer,
+        number: u64,
+    ) -> Result<Outcome> {
+        let mut tries = 0;
+        scribe.invoke(Op::Begin);
+        // The borrow checker cannot see that a failed begin borrows nothing, so that the one that succeeds is asked for twice.
+        loop {
+            let begun = bounded("begin", producer.begin()).await?.map(drop);
+            match begun {
+                Ok(()) => break,
+                Err(error) if error.kind() == ErrorKind::Timeout && tries < TRIES => tries += 1,
+                Err(error) => return lost(scribe, Op::Begin, &error),
+            }
+            self.script.calm();
+        }
+        let mut transaction = match bounded("begin", producer.begin()).await? {
+            Ok(transaction) => transaction,
+            Err(error) => return lost(scribe, Op::Begin, &error),
+        };
+        scribe.ok(Op::Begin);
+        let mut deliveries = Vec::new();
+        let filled = self
+            .fill(scribe, &mut transaction, number, &mut deliveries)
+            .await?;
+        let outcome = match filled {
+            Err(error) if error.kind() == ErrorKind::Fenced => {
+                scribe.ok(Op::Fenced);
+                abort(scribe, transaction).await?;
+                Outcome::Lost
+            }
+            Err(_) => {
+                self.script.calm();
+                abort(scribe, transaction).await?
+            }
+            Ok(()) if number % 2 == 1 => abort(scribe, transaction).await?,
+            Ok(()) => self.commit(scribe, transaction).await?,
+        };
+        for (op, delivery) in deliveries {
+            settle(scribe, op, bounded("delivery", delivery.wait()).await?);
+        }
+        Ok(outcome)
+    }
+
+    async fn commit(&self, scribe: &Scribe, transaction: Transaction<'_>) -> Result<Outcome> {
+        scribe.invoke(Op::Commit);
+        match bounded("commit", transaction.commit()).await? {
+            Ok(_committed) => {
+                scribe.ok(Op::Commit);
+                Ok(Outcome::Committed)
+            }
+            Err(CommitError::Aborted(error)) => {
+                scribe.fail(Op::Commit, error);
+                Ok(Outcome::Aborted)
+            }
+            Err(CommitError::Unknown(error)) => {
+                scribe.unknown(Op::Commit, &error);
+                ensure!(
+                    self.script.saw_commit(),
+                    "a needless unknown, no EndTxn was sent: {error}"
+                );
+                Ok(Outcome::Unknown)
+            }
+            Err(CommitError::Fenced(error)) => {
+                scribe.ok(Op::Fenced);
+                scribe.fail(Op::Commit, error);
+                Ok(Outcome::Lost)
+            }
+            Err(CommitError::Fatal(error)) => {
+                scribe.fail(Op::Commit, error);
+                Ok(Outcome::Lost)
+            }
+            Err(other) => bail!("an outcome that is new: {other}"),
         }
     }
-    Ok(Ok(()))
+
+    /// The next partition's records follow when the last one's are in the log, in most transactions. The error is the client's.
+    async fn fill(
+        &self,
+        scribe: &Scribe,
+        transaction: &mut Transaction<'_>,
+        number: u64,
+        deliveries: &mut Vec<(Op, Delivery)>,
+    ) -> Result<Result<(), Error>> {
+        for partition in 0..PARTITIONS {
+            for record in 0..RECORDS {
+                let value = value(self.case, number, partition, record);
+                let op = Op::Send {
+                    key: format!("{}/{partition}", self.topic),
+                    value: value.clone(),
+                    offset: None,
+                };
+                scribe.invoke(op.clone());
+                let record = Record::new(self.topic, &value).partition(partition);
+                match bounded("send", transaction.send(record)).await? {
+                    Ok(delivery) => deliveries.push((op, delivery)),
+                    Err(error) => {
+                        scribe.fail(op, &error);
+                        return Ok(Err(error));
+                    }
+                }
+            }
+            if number % 4 != 3
+                && let Some((op, delivery)) = deliveries.pop()
+            {
+                let result = bounded("delivery", delivery.wait()).await?;
+                let ended = result.as_ref().map(|_| ()).map_err(Clone::clone);
+                settle(scribe, op, result);
+                if ended.is_err() {
+                    return Ok(ended);
+                }
+            }
+        }
+        if !crate::offsets::BUILT || number % 3 == 2 {
+            return Ok(Ok(()));
+        }
+        self.send_offsets(scribe, transaction, number).await
+    }
+
+    /// The group's offset of the first partition becomes the transaction's number.
+    async fn send_offsets(
+        &self,
+        scribe: &Scribe,
+        transaction: &mut Transaction<'_>,
+        number: u64,
+    ) -> Result<Result<(), Error>> {
+        let offset = i64::try_from(number)?;
+        let op = Op::SendOffsets {
+            group: self.group.to_owned(),
+            key: format!("{}/0", self.topic),
+            offset,
+        };
+        scribe.invoke(op.clone());
+        let sent = send_offsets(transaction, self.group, (self.topic, 0), offset);
+        let sent = bounded("send_offsets", sent).await?;
+        match &sent {
+            Ok(()) => scribe.ok(op),
+            Err(error) => scribe.unknown(op, error),
+        }
+        Ok(sent)
+    }
+
+    async fn repeated<T, F: Future<Output = Result<T, Error>>>(
+        &self,
+        what: &str,
+        mut call: impl FnMut() -> F,
+    ) -> Result<T> {
+        let mut last = None;
+        for _ in 0..TRIES {
+            match bounded(what, call()).await? {
+                Ok(value) => return Ok(value),
+                Err(error) => last = Some(error),
+            }
+            self.script.calm();
+        }
+        Err(last.context("never tried")?).context(what.to_owned())
+    }
 }
 
-async fn abort(transaction: Transaction<'_>) -> Result<Outcome> {
+/// A begin that cannot be tried again.
+fn lost(scribe: &Scribe, op: Op, error: &Error) -> Result<Outcome> {
+    if error.kind() == ErrorKind::Fenced {
+        scribe.ok(Op::Fenced);
+    }
+    scribe.fail(op, error);
+    Ok(Outcome::Lost)
+}
+
+/// What became of a record.
+fn settle(scribe: &Scribe, op: Op, result: Result<sealwax::RecordMetadata, Error>) {
+    match (result, op) {
+        (Ok(metadata), Op::Send { key, value, .. }) => scribe.ok(Op::Send {
+            key,
+            value,
+            offset: metadata.offset,
+        }),
+        (Ok(_), op) => scribe.ok(op),
+        (Err(error), op) if matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Timeout) => {
+            scribe.unknown(op, error);
+        }
+        (Err(error), op) => scribe.fail(op, error),
+    }
+}
+
+async fn abort(scribe: &Scribe, transaction: Transaction<'_>) -> Result<Outcome> {
+    scribe.invoke(Op::Abort);
     match bounded("abort", transaction.abort()).await? {
-        Ok(()) => Ok(Outcome::Aborted),
-        Err(error) if error.kind() == ErrorKind::Timeout => Ok(Outcome::Aborted),
-        Err(error) => Err(error.into()),
-    }
-}
-
-async fn repeated<T, F: Future<Output = Result<T, Error>>>(
-    script: &Script,
-    what: &str,
-    mut call: impl FnMut() -> F,
-) -> Result<T> {
-    let mut last = None;
-    for _ in 0..TRIES {
-        match bounded(what, call()).await? {
-            Ok(value) => return Ok(value),
-            Err(error) => last = Some(error),
+        Ok(()) => {
+            scribe.ok(Op::Abort);
+            Ok(Outcome::Aborted)
         }
-        script.calm();
+        Err(error) if error.kind() == ErrorKind::Timeout => {
+            scribe.unknown(Op::Abort, error);
+            Ok(Outcome::Aborted)
+        }
+        Err(error) => {
+            scribe.unknown(Op::Abort, &error);
+            if error.kind() == ErrorKind::Fenced {
+                scribe.ok(Op::Fenced);
+            }
+            Ok(Outcome::Lost)
+        }
     }
-    Err(last.context("never tried")?.into())
 }
 
 async fn bounded<T>(what: &str, call: impl Future<Output = T>) -> Result<T> {
     tokio::time::timeout(BOUND, call)
         .await
-        .with_context(|| format!("{what} did not return within {BOUND:?}"))
+        .with_context(|| format!("hang: {what} did not return within {BOUND:?}"))
 }
