@@ -10,4 +10,4 @@ mod value;
 pub(crate) use address::Address;
 pub use client::ClientConfig;
 pub use consumer::ConsumerConfig;
-pub use producer::ProducerConfig;
+pub use producer::{EpochBump, ProducerConfig};

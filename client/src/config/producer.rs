@@ -17,6 +17,7 @@ const MAX_REQUEST_SIZE: &str = "max.request.size";
 const MAX_IN_FLIGHT: &str = "max.in.flight.requests.per.connection";
 const DELIVERY_TIMEOUT_MS: &str = "delivery.timeout.ms";
 const TRANSACTION_TIMEOUT_MS: &str = "transaction.timeout.ms";
+const TRANSACTION_EPOCH_BUMP: &str = "sealwax.transaction.epoch.bump";
 const ACKS: &str = "acks";
 const ENABLE_IDEMPOTENCE: &str = "enable.idempotence";
 const COMPRESSION_TYPE: &str = "compression.type";
@@ -29,6 +30,18 @@ const MEMORY: RangeInclusive<u64> = 1..=i64::MAX as u64;
 const TIMEOUT: RangeInclusive<u64> = 1..=i32::MAX as u64;
 /// A broker recognises repeats of its last five batches.
 const IN_FLIGHT: RangeInclusive<u64> = 1..=5;
+
+/// When a transaction gets an epoch of its own on a cluster that speaks the older transaction protocol (`transaction.version` below 2:
+/// every Kafka before 4.0). Under the newer one each transaction has its own anyway (KIP-890).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EpochBump {
+    /// `needed`: after a transaction of which a request may still be on its way (KAFKA-17754). It costs nothing where nothing went wrong.
+    #[default]
+    WhenNeeded,
+    /// `every`: after every transaction of which the coordinator knows, by one more request (InitProducerId). Then nothing that is
+    /// delayed on its way, by whatever stands between client and broker, can touch a later transaction.
+    EveryTransaction,
+}
 
 /// Settings of a producer. Both kinds are idempotent with `acks=all`; there is nothing to set for that.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +65,8 @@ pub struct ProducerConfig {
     pub delivery_timeout: Duration,
     /// `transaction.timeout.ms`: after how long the coordinator aborts an open transaction. Default 60 s. Transactional only.
     pub transaction_timeout: Duration,
+    /// `sealwax.transaction.epoch.bump` (no key of Kafka's), `needed` or `every`. Default `needed`. Transactional only.
+    pub epoch_bump: EpochBump,
 }
 
 impl Default for ProducerConfig {
@@ -65,6 +80,7 @@ impl Default for ProducerConfig {
             max_in_flight: 5,
             delivery_timeout: Duration::from_secs(120),
             transaction_timeout: Duration::from_secs(60),
+            epoch_bump: EpochBump::WhenNeeded,
         }
     }
 }
@@ -99,6 +115,7 @@ impl ProducerConfig {
                 MAX_IN_FLIGHT => config.max_in_flight = number(key, value, &IN_FLIGHT)?,
                 DELIVERY_TIMEOUT_MS => config.delivery_timeout = millis(key, value, &MILLIS)?,
                 TRANSACTION_TIMEOUT_MS => config.transaction_timeout = millis(key, value, &TIMEOUT)?,
+                TRANSACTION_EPOCH_BUMP => config.epoch_bump = epoch_bump(value)?,
                 ACKS => only(key, value, &["all", "-1"])?,
                 ENABLE_IDEMPOTENCE => only(key, value, &["true"])?,
                 COMPRESSION_TYPE => not_compressed(value)?,
@@ -146,6 +163,14 @@ impl ProducerConfig {
     }
 }
 
+fn epoch_bump(value: &str) -> Result<EpochBump> {
+    match value.trim() {
+        "needed" => Ok(EpochBump::WhenNeeded),
+        "every" => Ok(EpochBump::EveryTransaction),
+        _ => Err(invalid(TRANSACTION_EPOCH_BUMP, value, "needed or every")),
+    }
+}
+
 fn only(key: &str, value: &str, allowed: &[&str]) -> Result<()> {
     if allowed.contains(&value.trim()) {
         return Ok(());
@@ -181,6 +206,7 @@ mod tests {
             ("max.in.flight.requests.per.connection", "3"),
             ("delivery.timeout.ms", "30000"),
             ("transaction.timeout.ms", "10000"),
+            ("sealwax.transaction.epoch.bump", "every"),
             ("acks", "-1"),
             ("enable.idempotence", "true"),
             ("compression.type", "none"),
@@ -196,6 +222,7 @@ mod tests {
             max_in_flight: 3,
             delivery_timeout: Duration::from_secs(30),
             transaction_timeout: Duration::from_secs(10),
+            epoch_bump: EpochBump::EveryTransaction,
         };
         assert_eq!(config, expected);
         assert_eq!(unknown, [("transactional.id", "t")]);
@@ -211,6 +238,7 @@ mod tests {
             ("linger.ms", "", "from 0 to 2147483647"),
             ("max.in.flight.requests.per.connection", "6", "from 1 to 5"),
             ("transaction.timeout.ms", "0", "from 1 to 2147483647"),
+            ("sealwax.transaction.epoch.bump", "always", "needed or every"),
             ("acks", "1", "all or -1"),
             ("enable.idempotence", "false", "true"),
             ("compression.type", "brotli", "none"),

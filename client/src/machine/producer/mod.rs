@@ -8,11 +8,11 @@ mod response;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sealwax_protocol::ids::NodeId;
+use sealwax_protocol::ids::{NodeId, TopicPartition};
 use sealwax_protocol::response::ResponseBody;
 use sealwax_protocol::version::FinalizedFeatures;
 
@@ -23,8 +23,9 @@ use crate::machine::accumulator::batch::Resolved;
 use crate::machine::accumulator::{self, Appended, BatchOutcome, Gate, RecordAccumulator, Refusal};
 use crate::machine::metadata::ClusterMetadata;
 use crate::machine::retry::Backoff;
-use crate::machine::transaction::{self, TransactionManager, Verdict};
+use crate::machine::transaction::{self, Resolution, TransactionManager, Verdict};
 use crate::machine::{ClusterView, Directive, Machine, Outbound, RequestFailure, RequestId};
+use crate::offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
 use crate::record::Record;
 
 /// What the machine needs to know of the settings.
@@ -93,6 +94,7 @@ impl<T> ProducerMachine<T> {
                 .transactional_id
                 .clone()
                 .map(|id| (id, config.transaction_timeout)),
+            epoch_bump: config.epoch_bump,
             request_timeout: settings.request_timeout,
             max_block: config.max_block,
             backoff: settings.backoff,
@@ -184,6 +186,45 @@ impl<T> ProducerMachine<T> {
         Ok(())
     }
 
+    /// Makes offsets of a consumer group part of the transaction. The number names them in [`ProducerMachine::offsets_accepted`].
+    ///
+    /// # Errors
+    /// If the transaction is not open.
+    pub(crate) fn send_offsets(
+        &mut self,
+        now: Instant,
+        offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+        group: ConsumerGroupMetadata,
+    ) -> Result<u64, Error> {
+        self.transactions.send_offsets(now, offsets, group)
+    }
+
+    /// Whether these offsets are part of the transaction, or why they never will be; `None` as long as that is open.
+    pub(crate) fn offsets_accepted(&self, number: u64) -> Option<Result<(), Error>> {
+        self.transactions.offsets_accepted(number)
+    }
+
+    /// Asks what became of the last commit, if that is unknown.
+    pub(crate) fn resolve(&mut self, now: Instant) {
+        self.transactions.resolve(now);
+    }
+
+    /// How the last commit came out; `None` as long as that is open.
+    pub(crate) fn resolution(&self) -> Option<Result<Resolution, Error>> {
+        self.transactions.resolution()
+    }
+
+    /// The reason why the open transaction can only be aborted, if that is so.
+    pub(crate) const fn failure(&self) -> Option<&Error> {
+        self.transactions.failure()
+    }
+
+    /// Puts an end to whatever is open, also to a transaction whose outcome is unknown.
+    pub(crate) fn wind_up(&mut self, now: Instant) {
+        self.transactions.wind_up();
+        self.reconcile(now);
+    }
+
     /// The handle of this transaction is gone: aborts it if nobody has asked for its end.
     pub(crate) fn abandon(&mut self, now: Instant, serial: u64) {
         self.transactions.abandon(serial);
@@ -206,6 +247,9 @@ impl<T> ProducerMachine<T> {
             self.transactions.batch_failed(now, failure);
         }
         self.transactions.handle_timeout(now);
+        if self.accumulator.all_resolved().is_none() {
+            self.transactions.expire(now);
+        }
         self.transactions.prepare(self.features);
         if let Handle::Dropped(until) = self.handle
             && until <= now
@@ -238,7 +282,7 @@ impl<T> ProducerMachine<T> {
             may_write: &|partition| self.transactions.may_write(partition),
         };
         let drained = self.accumulator.drain(now, id, &gate)?;
-        self.transactions.write_attempted();
+        self.transactions.write_attempted(now);
         let node = drained.node;
         let (asked, outbound) = request::build(
             now,
@@ -344,7 +388,7 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
             None => config.delivery_timeout + self.settings.request_timeout,
         };
         self.handle = Handle::Dropped(now + patience);
-        self.transactions.abandon_all();
+        self.transactions.wind_up();
         self.accumulator.flush();
         self.reconcile(now);
     }

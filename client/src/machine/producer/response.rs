@@ -16,6 +16,7 @@ use crate::machine::RequestFailure;
 use crate::machine::accumulator::BatchOutcome;
 use crate::machine::accumulator::batch::Fate;
 use crate::machine::accumulator::topics::PartitionId;
+use crate::machine::acl::{self, Operation, Resource};
 
 /// A batch of a Produce request.
 #[derive(Debug, Clone)]
@@ -174,6 +175,7 @@ pub(crate) fn unanswered(failure: &RequestFailure) -> BatchOutcome {
             | ErrorKind::RecordTooLarge
             | ErrorKind::Fenced
             | ErrorKind::TransactionAbortable
+            | ErrorKind::CommitFailed
             | ErrorKind::TransactionAborted
             | ErrorKind::OutcomeUnknown
             | ErrorKind::InvalidState
@@ -231,7 +233,10 @@ fn outcome(
             BatchOutcome::Failed(error(ErrorKind::Broker, "the batch was refused"), fate)
         }
         Meaning::Unauthorized => BatchOutcome::Failed(
-            error(ErrorKind::Authorization, "WRITE on the topic is not granted"),
+            error(
+                ErrorKind::Authorization,
+                &acl::missing(Operation::Write, Resource::Topic(&asked.topic)),
+            ),
             Fate::Unwritten,
         ),
         Meaning::Fenced => {

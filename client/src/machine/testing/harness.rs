@@ -19,8 +19,9 @@ use crate::machine::accumulator::Refusal;
 use crate::machine::accumulator::batch::BatchResult;
 use crate::machine::producer::{ProducerMachine, Settings};
 use crate::machine::retry::Backoff;
-use crate::machine::transaction::Verdict;
-use crate::machine::{Destination, Lane, Machine, Outbound, RequestFailure, RequestId};
+use crate::machine::transaction::{Resolution, Verdict};
+use crate::offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
+use crate::machine::{CoordinatorKind, Destination, Lane, Machine, Outbound, RequestFailure, RequestId};
 use crate::record::Record;
 
 /// A record that was taken.
@@ -81,13 +82,15 @@ pub(crate) fn config() -> ProducerConfig {
     }
 }
 
+/// Some instant: only differences matter.
+#[allow(clippy::disallowed_methods, reason = "an Instant cannot be made otherwise")]
+pub(crate) fn instant() -> Instant {
+    Instant::now()
+}
+
 impl Harness {
     pub(crate) fn new(model: Model, transactional: bool, config: ProducerConfig, seed: u64) -> Self {
-        #[allow(
-            clippy::disallowed_methods,
-            reason = "an Instant cannot be made otherwise; only differences matter"
-        )]
-        let now = Instant::now();
+        let now = instant();
         let settings = Settings {
             request_timeout: config.max_block / 2,
             config,
@@ -191,6 +194,31 @@ impl Harness {
         self.verdict(serial)
     }
 
+    /// Sends an offset of `in-0`, and plays until it is accepted or not.
+    pub(crate) fn send_offset(&mut self, offset: i64, group: ConsumerGroupMetadata) -> Result<(), Error> {
+        let offsets = [(TopicPartition::new("in", 0), OffsetAndMetadata::new(offset))].into();
+        let number = self.machine.send_offsets(self.now, offsets, group)?;
+        for _ in 0..10_000 {
+            if let Some(accepted) = self.machine.offsets_accepted(number) {
+                return accepted;
+            }
+            self.advance();
+        }
+        panic!("no answer about the offsets");
+    }
+
+    /// Asks how the last commit came out, and plays until that is told.
+    pub(crate) fn resolve(&mut self) -> Result<Resolution, Error> {
+        self.machine.resolve(self.now);
+        for _ in 0..10_000 {
+            if let Some(resolution) = self.machine.resolution() {
+                return resolution;
+            }
+            self.advance();
+        }
+        panic!("the question has no answer");
+    }
+
     /// Plays until there is a verdict.
     pub(crate) fn verdict(&mut self, serial: u64) -> Verdict {
         for _ in 0..10_000 {
@@ -269,6 +297,9 @@ impl Harness {
                 RequestBody::Produce(_) => "Produce",
                 RequestBody::EndTxn(request) if request.committed => "EndTxn(commit)",
                 RequestBody::EndTxn(_) => "EndTxn(abort)",
+                RequestBody::AddOffsetsToTxn(_) => "AddOffsetsToTxn",
+                RequestBody::TxnOffsetCommit(_) => "TxnOffsetCommit",
+                RequestBody::DescribeTransactions(_) => "DescribeTransactions",
                 _ => "other",
             })
             .collect()
@@ -427,7 +458,15 @@ impl Watch {
                 );
                 self.transactional(outbound, producer);
             }
-            RequestBody::InitProducerId(_) => self.one_call(outbound),
+            RequestBody::AddOffsetsToTxn(request) => {
+                self.transactional(outbound, (request.producer_id.0, request.producer_epoch));
+            }
+            RequestBody::TxnOffsetCommit(request) => {
+                self.transactional(outbound, (request.producer_id.0, request.producer_epoch));
+                let group = Destination::Coordinator(CoordinatorKind::Group, request.group_id.0.as_str().into());
+                assert_eq!(outbound.to, group, "offsets go to the group's coordinator");
+            }
+            RequestBody::InitProducerId(_) | RequestBody::DescribeTransactions(_) => self.one_call(outbound),
             other => panic!("a producer sent {other:?}"),
         }
     }
@@ -512,6 +551,12 @@ impl Watch {
                         request.v3_and_below_producer_id.0,
                         request.v3_and_below_producer_epoch,
                     ));
+                }
+                RequestBody::AddOffsetsToTxn(request) => {
+                    self.tainted = Some((request.producer_id.0, request.producer_epoch));
+                }
+                RequestBody::TxnOffsetCommit(request) if outbound.versions.max <= 4 => {
+                    self.tainted = Some((request.producer_id.0, request.producer_epoch));
                 }
                 RequestBody::EndTxn(request) if outbound.versions.max <= 4 => {
                     self.tainted = Some((request.producer_id.0, request.producer_epoch));
