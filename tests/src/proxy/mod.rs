@@ -71,7 +71,8 @@ pub enum Verdict {
     Delay(Duration),
     /// It is passed on in small pieces.
     Trickle,
-    /// A request is passed on, and a copy of it goes to the broker over a connection of its own at the same time. An answer is passed on.
+    /// A copy of a request goes to the broker over a connection of its own, and when the broker has answered that, which nobody hears, the
+    /// request itself is passed on. An answer is passed on.
     Twice,
     /// A request never reaches the broker; the proxy answers it with this code. An answer is passed on. Not for Metadata.
     Refuse(i16),

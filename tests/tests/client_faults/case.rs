@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use sealwax::config::EpochBump;
 use xtask::kafka::Version;
 
 /// Which requests a fault is about.
@@ -42,7 +43,7 @@ pub(crate) enum Fault {
     DelayAnswer,
     TrickleRequest,
     TrickleAnswer,
-    /// The broker gets the request over two connections at once.
+    /// The broker gets the request twice, over two connections.
     Twice,
     /// As `HoldRequest`, but the broker gets the request in the middle of the next transaction (KAFKA-17754).
     Late,
@@ -202,6 +203,15 @@ impl Case {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// A copy that the broker gets long after its original was answered is nothing that the client can know of. Under the older protocol
+    /// only an epoch for every transaction helps; TCP itself duplicates nothing, but a middlebox might.
+    pub(crate) fn epoch_bump(self) -> EpochBump {
+        match self.fault {
+            Fault::TwiceLate => EpochBump::EveryTransaction,
+            _ => EpochBump::WhenNeeded,
         }
     }
 

@@ -1,14 +1,19 @@
-//! A group's offset as part of a transaction.
+//! A group's offset as part of a transaction, by group id alone.
 
-use sealwax::{Error, Transaction};
-
-pub(crate) const BUILT: bool = false;
+use sealwax::{ConsumerGroupMetadata, Error, OffsetAndMetadata, TopicPartition, Transaction};
 
 pub(crate) async fn send_offsets(
-    _transaction: &mut Transaction<'_>,
-    _group: &str,
-    _partition: (&str, i32),
-    _offset: i64,
+    transaction: &mut Transaction<'_>,
+    group: &str,
+    (topic, partition): (&str, i32),
+    offset: i64,
 ) -> Result<(), Error> {
-    Ok(())
+    let place = TopicPartition {
+        topic: topic.into(),
+        partition,
+    };
+    let group = ConsumerGroupMetadata::new(group);
+    transaction
+        .send_offsets([(place, OffsetAndMetadata::new(offset))], &group)
+        .await
 }
