@@ -1,7 +1,8 @@
 //! Rules without code: which frames are struck is said by API, direction, occurrence and connection.
 
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use kafka_protocol::messages::ApiKey;
 
@@ -24,6 +25,7 @@ pub struct Strike {
     occurrences: RangeInclusive<u64>,
     connection: Option<u64>,
     node: Option<usize>,
+    during: Option<Arc<AtomicBool>>,
     verdict: Verdict,
     seen: AtomicU64,
 }
@@ -38,6 +40,7 @@ impl Strike {
             occurrences: 1..=u64::MAX,
             connection: None,
             node: None,
+            during: None,
             verdict,
             seen: AtomicU64::new(0),
         }
@@ -64,13 +67,24 @@ impl Strike {
         self
     }
 
+    /// Only while this is set.
+    #[must_use]
+    pub fn during(mut self, switch: &Arc<AtomicBool>) -> Self {
+        self.during = Some(Arc::clone(switch));
+        self
+    }
+
     fn judge(&self, direction: Direction, request: &Request) -> Option<Verdict> {
         let is_meant = self.direction == direction
             && request.api == Some(self.api)
             && self
                 .connection
                 .is_none_or(|connection| connection == request.connection)
-            && self.node.is_none_or(|node| node == request.node);
+            && self.node.is_none_or(|node| node == request.node)
+            && self
+                .during
+                .as_ref()
+                .is_none_or(|switch| switch.load(Ordering::SeqCst));
         if !is_meant {
             return None;
         }

@@ -4,10 +4,15 @@
 //! The ordinary run takes each request and each fault once per version. The whole table: `cargo xtask faults`, which sets
 //! `SEALWAX_FAULTS` to a directory for its results.
 
+mod bad_link;
 mod case;
 mod judge;
+mod late_commit;
 mod offsets;
+mod refused_write;
 mod script;
+mod setting;
+mod short_limit;
 mod table;
 mod workload;
 
