@@ -185,27 +185,20 @@ impl Anomaly {
 
 impl fmt::Display for Anomaly {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.kind())?;
         match self {
             Self::Torn {
                 transaction,
                 seen,
                 missing,
-            } => write!(
-                f,
-                "torn: {seen} values of {transaction} are there, but not {missing:?}"
-            ),
+            } => write!(f, "{seen} values of {transaction} are there, but not {missing:?}"),
             Self::IncompleteCommit { transaction, failed } => {
-                write!(
-                    f,
-                    "incomplete commit: {transaction} is committed though {failed} failed"
-                )
+                write!(f, "{transaction} is committed though {failed} failed")
             }
-            Self::Contradiction { transaction } => {
-                write!(f, "contradiction: two outcomes of {transaction} were told")
-            }
+            Self::Contradiction { transaction } => write!(f, "two outcomes of {transaction} were told"),
             Self::Cycle { transactions } => {
                 let names: Vec<String> = transactions.iter().map(ToString::to_string).collect();
-                write!(f, "cycle: {}", names.join(" reads "))
+                f.write_str(&names.join(" reads "))
             }
             other => write!(f, "{other:?}"),
         }
