@@ -14,6 +14,7 @@ mod script;
 mod setting;
 mod short_limit;
 mod table;
+mod transaction;
 mod workload;
 
 use anyhow::Result;

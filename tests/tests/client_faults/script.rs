@@ -148,11 +148,9 @@ impl Script {
         };
         if let Some((_, request)) = kept {
             let outcome = match deliver(&self.bootstrap, &request) {
-                Ok(answer) => match (request.api, answer.get(9..11)) {
-                    (Some(ApiKey::EndTxn), Some([high, low])) => {
-                        format!("answered {}", i16::from_be_bytes([*high, *low]))
-                    }
-                    _ => "answered".to_owned(),
+                Ok(answer) => match end_txn_code(&request, &answer) {
+                    Some(code) => format!("answered {code}"),
+                    None => "answered".to_owned(),
                 },
                 Err(error) => format!("{error:#}"),
             };
@@ -220,12 +218,20 @@ impl Rule for Script {
     }
 }
 
-/// Whether an EndTxn of version 3 or above commits: the byte in front of the (absent) tagged fields at its end.
-pub(crate) fn commits(request: &Request) -> bool {
-    let frame = &request.frame;
-    frame
-        .len()
-        .checked_sub(2)
-        .and_then(|place| frame.get(place))
+/// Whether an EndTxn commits: the last byte, before the (absent) tagged fields that version 3 has added.
+fn commits(request: &Request) -> bool {
+    let behind = if request.version >= 3 { 2 } else { 1 };
+    let place = request.frame.len().checked_sub(behind);
+    place
+        .and_then(|place| request.frame.get(place))
         .is_some_and(|byte| *byte == 1)
+}
+
+/// The code of EndTxn's answer: behind the correlation id, the (absent) tagged fields of version 3, and the throttle time.
+fn end_txn_code(request: &Request, answer: &[u8]) -> Option<i16> {
+    let place = if request.version >= 3 { 9 } else { 8 };
+    match answer.get(place..place + 2) {
+        Some([high, low]) if request.api == Some(ApiKey::EndTxn) => Some(i16::from_be_bytes([*high, *low])),
+        _ => None,
+    }
 }
