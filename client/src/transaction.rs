@@ -140,12 +140,16 @@ impl<'p> Transaction<'p> {
         let group = group.clone();
         let handle = &self.core.handle;
         let number = handle.with(|machine, now| machine.send_offsets(now, offsets, group))?;
-        handle.wait_for(|machine, _| machine.offsets_accepted(number)).await
+        handle
+            .wait_for(|machine, _| machine.offsets_accepted(number))
+            .await
     }
 
     /// The reason why this transaction can only be aborted, if that is so.
     fn failure(&self) -> Option<Error> {
-        self.core.handle.with_quietly(|machine, _| machine.failure().cloned())
+        self.core
+            .handle
+            .with_quietly(|machine, _| machine.failure().cloned())
     }
 
     /// Whether no record was taken yet.

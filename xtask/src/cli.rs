@@ -10,6 +10,7 @@ use crate::demo::{self, Demo};
 use crate::kafka::{self, Cluster, Data, Missing, Version};
 use crate::latency::{self, Latency};
 use crate::outcome::Outcome;
+use crate::plants::{self, Plants};
 use crate::{deny, faults, guards, layers, sizes, test, workspace};
 
 /// Tasks of the sealwax repository.
@@ -39,6 +40,8 @@ enum Verb {
     Deny,
     /// Run every check and every test, those on real brokers included
     Test(Installing),
+    /// Break the client on purpose, one way after the other, and show which check sees it
+    Plants(PlantsArgs),
     /// Find files and functions that are too long, and files without a head
     Sizes,
 }
@@ -71,6 +74,15 @@ struct DemoArgs {
     /// Install Java and Maven if they are missing (as root on Debian)
     #[arg(long)]
     install: bool,
+}
+
+#[derive(Debug, Args)]
+struct PlantsArgs {
+    /// Only plants whose name holds this
+    filter: Option<String>,
+    /// Also run the checks on real brokers (they take minutes for each plant)
+    #[arg(long)]
+    with_brokers: bool,
 }
 
 #[derive(Debug, Args)]
@@ -160,6 +172,13 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Verb::Guards => Ok(code(guards::check(&workspace::root()?)?)),
         Verb::Deny => run_deny(),
         Verb::Test(test) => Ok(code(test::run(missing(test.install))?)),
+        Verb::Plants(arguments) => {
+            let plants = Plants {
+                filter: arguments.filter,
+                with_brokers: arguments.with_brokers,
+            };
+            Ok(code(plants::run(&plants)?))
+        }
         Verb::Sizes => Ok(code(sizes::check(&workspace::root()?)?)),
     }
 }

@@ -12,6 +12,7 @@ pub mod leash;
 pub mod librdkafka;
 mod metadata;
 pub mod outcome;
+pub mod plants;
 pub mod sizes;
 mod source;
 pub mod test;

@@ -81,7 +81,10 @@ mod tests {
             (
                 Operation::Write,
                 Resource::TransactionalId("orders-1"),
-                ["Write on transactional id \"orders-1\"", "--operation Write --transactional-id orders-1"],
+                [
+                    "Write on transactional id \"orders-1\"",
+                    "--operation Write --transactional-id orders-1",
+                ],
             ),
             (
                 Operation::Read,
@@ -96,7 +99,10 @@ mod tests {
             (
                 Operation::IdempotentWrite,
                 Resource::Cluster,
-                ["IdempotentWrite on the cluster", "--operation IdempotentWrite --cluster"],
+                [
+                    "IdempotentWrite on the cluster",
+                    "--operation IdempotentWrite --cluster",
+                ],
             ),
         ] {
             let text = missing(operation, resource);

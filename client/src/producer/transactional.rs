@@ -7,7 +7,7 @@ use sealwax_protocol::error_code::ErrorCode;
 
 use super::core::Core;
 use super::settings::producer_settings;
-use crate::config::{EpochBump, ProducerConfig};
+use crate::config::{EpochBump, Partitioning, ProducerConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::machine::producer::ProducerMachine;
 use crate::machine::retry::Backoff;
@@ -170,11 +170,10 @@ impl TransactionalProducer {
     ///
     /// *Cancel safety*: the abort goes on in the background.
     pub async fn close(self, limit: Duration) -> Result<()> {
-        self.core.handle.with(|machine, now| machine.wind_up(now));
-        let idle = self
-            .core
-            .handle
-            .wait_for(|machine, _| machine.is_idle().then_some(()));
+        let idle = self.core.handle.wait_for(|machine, now| {
+            machine.wind_up(now);
+            machine.is_idle().then_some(())
+        });
         tokio::time::timeout(limit, idle)
             .await
             .map_err(|_| self.overdue("the last transaction has not ended", limit))

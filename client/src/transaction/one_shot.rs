@@ -115,8 +115,13 @@ fn may_be_gone(error: &Error) -> bool {
         // The transaction was ended by its timeout.
         ErrorCode::INVALID_PRODUCER_EPOCH | ErrorCode::INVALID_TXN_STATE => true,
         _ => match code.class() {
-            ErrorClass::None | ErrorClass::Retriable | ErrorClass::RefreshRetriable | ErrorClass::Abortable => true,
-            ErrorClass::ApplicationRecoverable | ErrorClass::InvalidConfiguration | ErrorClass::Fatal => false,
+            ErrorClass::None
+            | ErrorClass::Retriable
+            | ErrorClass::RefreshRetriable
+            | ErrorClass::Abortable => true,
+            ErrorClass::ApplicationRecoverable | ErrorClass::InvalidConfiguration | ErrorClass::Fatal => {
+                false
+            }
         },
     });
     is_of_its_kind && is_of_its_code && !error.is_fatal()
@@ -130,7 +135,10 @@ mod tests {
     fn only_what_may_be_gone_is_tried_again() {
         let abortable = |code| Error::broker(ErrorKind::TransactionAbortable, code, "x");
         for (error, again) in [
-            (Error::new(ErrorKind::TransactionAborted, "not taken in time"), true),
+            (
+                Error::new(ErrorKind::TransactionAborted, "not taken in time"),
+                true,
+            ),
             (Error::new(ErrorKind::Timeout, "late").of_transaction(), true),
             (abortable(ErrorCode::TRANSACTION_ABORTABLE), true),
             (abortable(ErrorCode::INVALID_PRODUCER_EPOCH), true),

@@ -40,6 +40,8 @@ pub(crate) struct Model {
     pub(crate) partitions: i32,
     pub(crate) coordinator: Coordinator,
     pub(crate) logs: BTreeMap<TopicPartition, Log>,
+    /// The epoch of the next producer without transactions.
+    pub(crate) plain_epoch: i16,
     /// Committed offsets of the one partition that is read, by group.
     pub(crate) offsets: BTreeMap<String, i64>,
     /// Offsets of the open transaction.
@@ -56,6 +58,7 @@ impl Model {
             logs: (0..partitions)
                 .map(|index| (TopicPartition::new(TOPIC, index), Log::default()))
                 .collect(),
+            plain_epoch: 0,
             offsets: BTreeMap::new(),
             pending_offsets: BTreeMap::new(),
             next_plain_id: 1,
@@ -95,7 +98,7 @@ impl Model {
                 self.next_plain_id += 1;
                 InitProducerIdResponse::default()
                     .with_producer_id(self.next_plain_id.into())
-                    .with_producer_epoch(0)
+                    .with_producer_epoch(std::mem::take(&mut self.plain_epoch))
                     .into_body()
             }
             RequestBody::InitProducerId(request) => {
@@ -142,7 +145,9 @@ impl Model {
             }
             RequestBody::AddOffsetsToTxn(request) => {
                 let producer = (request.producer_id.0, request.producer_epoch);
-                let code = self.coordinator.add(producer, &[group_partition(request.group_id.0.as_str())]);
+                let code = self
+                    .coordinator
+                    .add(producer, &[group_partition(request.group_id.0.as_str())]);
                 ResponseBody::AddOffsetsToTxn(AddOffsetsToTxnResponse::default().with_error_code(code.0))
             }
             RequestBody::TxnOffsetCommit(request) => {
@@ -243,6 +248,18 @@ pub(crate) fn refusal(body: &RequestBody, code: ErrorCode) -> ResponseBody {
         }
         other => panic!("a producer sent {other:?}"),
     }
+}
+
+/// A refusal of writes to logs that begin at this offset and know nothing of the producer.
+pub(crate) fn unknown_producer(body: &RequestBody, log_start_offset: i64) -> ResponseBody {
+    let mut answer = refusal(body, ErrorCode::UNKNOWN_PRODUCER_ID);
+    if let ResponseBody::Produce(response) = &mut answer {
+        let topics = response.topics.iter_mut();
+        for part in topics.flat_map(|topic| &mut topic.partitions) {
+            part.log_start_offset = log_start_offset;
+        }
+    }
+    answer
 }
 
 /// Where a group's offsets are written to.

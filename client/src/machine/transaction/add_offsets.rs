@@ -30,7 +30,9 @@ pub(crate) enum Outcome {
 /// The request.
 pub(crate) fn request(transactional_id: &str, producer: ProducerIdAndEpoch, group: &str) -> RequestBody {
     AddOffsetsToTxnRequest::default()
-        .with_transactional_id(TransactionalId(StrBytes::from_string(transactional_id.to_owned())))
+        .with_transactional_id(TransactionalId(StrBytes::from_string(
+            transactional_id.to_owned(),
+        )))
         .with_producer_id(producer.id.0.into())
         .with_producer_epoch(producer.epoch.0)
         .with_group_id(GroupId(StrBytes::from_string(group.to_owned())))

@@ -68,7 +68,8 @@ impl TransactionManager {
         let (outcome, code, partition) = answer.worst?;
         self.note_doubt(code);
         let abortable = |what: &str| {
-            let message = format!("{partition} could not be added to the transaction, which can only be aborted{what}");
+            let message =
+                format!("{partition} could not be added to the transaction, which can only be aborted{what}");
             Error::broker(ErrorKind::TransactionAbortable, code, message)
         };
         match outcome {
@@ -89,11 +90,18 @@ impl TransactionManager {
         None
     }
 
-    pub(super) fn group_answered(&mut self, now: Instant, group: String, code: ErrorCode) -> Option<RetryKind> {
+    pub(super) fn group_answered(
+        &mut self,
+        now: Instant,
+        group: String,
+        code: ErrorCode,
+    ) -> Option<RetryKind> {
         use add_offsets::Outcome;
         self.note_doubt(code);
         let abortable = |kind, what: &str| {
-            let message = format!("group {group} could not be added to the transaction, which can only be aborted{what}");
+            let message = format!(
+                "group {group} could not be added to the transaction, which can only be aborted{what}"
+            );
             Error::broker(kind, code, message)
         };
         match add_offsets::classify(code) {
@@ -186,7 +194,10 @@ impl TransactionManager {
         match describe_transactions::classify(told, producer, version) {
             Outcome::Committed => self.learnt(Resolution::Committed),
             Outcome::Aborted => {
-                let message = format!("the coordinator of transactional id {} has aborted the transaction", self.id());
+                let message = format!(
+                    "the coordinator of transactional id {} has aborted the transaction",
+                    self.id()
+                );
                 let error = Error::new(ErrorKind::TransactionAborted, message);
                 self.learnt(Resolution::Aborted(error));
             }
@@ -228,10 +239,9 @@ impl TransactionManager {
                 Call::InitProducerId | Call::AddPartitions(_) | Call::AddOffsets(_),
                 ErrorKind::UnsupportedVersion,
             )
-            | (
-                Call::AddPartitions(_) | Call::AddOffsets(_) | Call::EndTxn(..),
-                ErrorKind::Authorization,
-            ) => self.fail(error),
+            | (Call::AddPartitions(_) | Call::AddOffsets(_) | Call::EndTxn(..), ErrorKind::Authorization) => {
+                self.fail(error)
+            }
             // The group's coordinator lacks version 5, say, while the cluster is being upgraded; or it may not be looked up.
             (
                 Call::TxnOffsetCommit(..),

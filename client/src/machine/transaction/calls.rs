@@ -15,15 +15,19 @@ use super::phase::{Commit, Inquiry, NextProducer};
 use super::rpc::{Call, Rpc};
 use super::state::State;
 use super::{
-    RetryKind, TransactionManager, Verdict, add_offsets, add_partitions, describe_transactions, init_producer_id,
-    txn_offset_commit,
+    RetryKind, TransactionManager, Verdict, add_offsets, add_partitions, describe_transactions,
+    init_producer_id, txn_offset_commit,
 };
 use crate::error::{Error, ErrorKind};
 use crate::machine::accumulator::AllResolved;
 use crate::machine::retry::Backoff;
 use crate::machine::{Directive, Lane, Outbound, RequestFailure, RequestId};
 
-/// The pause while another operation on the same transactional id ends (KAFKA-5477). Mostly these are the markers of the
+/// How often it is asked again at once when another operation on the same transactional id is about to end: a round trip is pause enough
+/// for the markers of the transaction before, and the timer's first step of a millisecond would be most of a small transaction's time.
+const AT_ONCE: u32 = 4;
+
+/// The pause after that, while another operation on the same transactional id ends (KAFKA-5477). Mostly these are the markers of the
 /// transaction before, which take a few milliseconds: each longer pause would be part of every small transaction's latency.
 const CONCURRENT: Backoff = Backoff {
     initial: Duration::from_millis(1),
@@ -80,7 +84,9 @@ impl TransactionManager {
                 let patience = self.commit_patience();
                 self.change(|state| state.commit_asked(now + patience));
                 match &self.state {
-                    State::CommittingTransaction(_, Commit::Asked { deadline: last, .. }) => deadline.min(*last),
+                    State::CommittingTransaction(_, Commit::Asked { deadline: last, .. }) => {
+                        deadline.min(*last)
+                    }
                     State::CommittingTransaction(_, Commit::Delivering)
                     | State::Uninitialized(_)
                     | State::Initializing(_)
@@ -138,7 +144,10 @@ impl TransactionManager {
                 let told = told(response.producer_id.0, response.producer_epoch);
                 self.end_answered(now, ErrorCode(response.error_code), intent, version, told)
             }
-            (Call::DescribeTransactions(producer, version), Ok(ResponseBody::DescribeTransactions(response))) => {
+            (
+                Call::DescribeTransactions(producer, version),
+                Ok(ResponseBody::DescribeTransactions(response)),
+            ) => {
                 let told = describe_transactions::read(&response, self.id());
                 self.described(now, told.as_ref(), producer, version)
             }
@@ -231,13 +240,14 @@ impl TransactionManager {
     }
 
     fn pause(&mut self, now: Instant, kind: RetryKind, failures: u32) {
-        let backoff = match kind {
-            RetryKind::Concurrent => CONCURRENT,
-            RetryKind::Backoff | RetryKind::LookUp => self.settings.backoff,
+        let delay = match kind {
+            RetryKind::Concurrent if failures <= AT_ONCE => Duration::ZERO,
+            RetryKind::Concurrent => CONCURRENT.delay(failures - AT_ONCE, &mut self.rng),
+            RetryKind::Backoff | RetryKind::LookUp => self.settings.backoff.delay(failures, &mut self.rng),
         };
         self.rpc = Rpc::Idle {
             failures,
-            until: Some(now + backoff.delay(failures, &mut self.rng)),
+            until: Some(now + delay),
         };
     }
 }

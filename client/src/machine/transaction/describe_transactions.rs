@@ -71,7 +71,11 @@ pub(crate) fn read(response: &DescribeTransactionsResponse, transactional_id: &s
 }
 
 /// What a description proves about the transaction of `producer`, of which something was registered.
-pub(crate) fn classify(told: &Description, producer: ProducerIdAndEpoch, version: TransactionVersion) -> Outcome {
+pub(crate) fn classify(
+    told: &Description,
+    producer: ProducerIdAndEpoch,
+    version: TransactionVersion,
+) -> Outcome {
     match told.code {
         ErrorCode::NONE => {}
         ErrorCode::COORDINATOR_NOT_AVAILABLE | ErrorCode::NOT_COORDINATOR => {
@@ -85,7 +89,9 @@ pub(crate) fn classify(told: &Description, producer: ProducerIdAndEpoch, version
     }
     match told.state.as_str() {
         "Ongoing" if told.producer == producer => Outcome::Open,
-        "PrepareCommit" | "CompleteCommit" if is_end_of(told.producer, producer, version) => Outcome::Committed,
+        "PrepareCommit" | "CompleteCommit" if is_end_of(told.producer, producer, version) => {
+            Outcome::Committed
+        }
         "PrepareAbort" | "CompleteAbort" if is_end_of(told.producer, producer, version) => Outcome::Aborted,
         _ => Outcome::Unknown,
     }
@@ -163,11 +169,21 @@ mod tests {
             ("CompleteAbort", producer(8, 0), Outcome::Aborted),
             ("CompleteCommit", producer(8, 1), Outcome::Unknown),
         ] {
-            assert_eq!(classify(&told(state, left), exhausted, V2), expected, "{state} {left:?}");
+            assert_eq!(
+                classify(&told(state, left), exhausted, V2),
+                expected,
+                "{state} {left:?}"
+            );
         }
-        assert_eq!(classify(&told("CompleteCommit", producer(8, 0)), exhausted, V1), Outcome::Unknown);
+        assert_eq!(
+            classify(&told("CompleteCommit", producer(8, 0)), exhausted, V1),
+            Outcome::Unknown
+        );
         let last = producer(7, i16::MAX);
-        assert_eq!(classify(&told("CompleteCommit", producer(7, i16::MIN)), last, V2), Outcome::Unknown);
+        assert_eq!(
+            classify(&told("CompleteCommit", producer(7, i16::MIN)), last, V2),
+            Outcome::Unknown
+        );
     }
 
     #[test]

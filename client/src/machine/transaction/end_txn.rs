@@ -238,7 +238,9 @@ mod tests {
                     let expected = match (code.0, basis, version) {
                         (0, ..) => Outcome::Ended,
                         (48, AbortBasis::Doubtful, _) | (59, ..) => Outcome::NothingOpen,
-                        (48, AbortBasis::Registered, TransactionVersion::V2) | (47 | 90, ..) => Outcome::Fenced,
+                        (48, AbortBasis::Registered, TransactionVersion::V2) | (47 | 90, ..) => {
+                            Outcome::Fenced
+                        }
                         (-1, ..) => Outcome::Retry(RetryKind::Backoff),
                         _ => retry(code).unwrap_or(Outcome::Fatal),
                     };

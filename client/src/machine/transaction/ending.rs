@@ -132,7 +132,10 @@ impl TransactionManager {
                 let message = format!(
                     "the coordinator of transactional id {id} did not take the commit within {waited} ms; nothing is committed"
                 );
-                self.decide(Verdict::Aborted(Error::new(ErrorKind::TransactionAborted, message)));
+                self.decide(Verdict::Aborted(Error::new(
+                    ErrorKind::TransactionAborted,
+                    message,
+                )));
                 self.settle(AbortCause::Settling, EndedBefore::No);
             }
             EarlierAttempts::Indefinite => {
@@ -173,7 +176,9 @@ impl TransactionManager {
 
     /// The commit may have taken effect before someone took over.
     fn fenced_unknown(&self, fenced: &Error, code: ErrorCode) -> Error {
-        let message = format!("{fenced}; whether the commit took effect before that is not known, compare what readers see");
+        let message = format!(
+            "{fenced}; whether the commit took effect before that is not known, compare what readers see"
+        );
         Error::broker(ErrorKind::OutcomeUnknown, code, message).of_producer()
     }
 }

@@ -9,7 +9,8 @@ use crate::error::{Error, ErrorKind};
 use crate::machine::acl::{self, Operation, Resource};
 
 /// How an unknown outcome is found out.
-pub(super) const HOW_TO_FIND_OUT: &str = "it is committed or aborted as a whole: call resolve() on the producer to find out";
+pub(super) const HOW_TO_FIND_OUT: &str =
+    "it is committed or aborted as a whole: call resolve() on the producer to find out";
 
 impl TransactionManager {
     /// Someone else has initialised the transactional id since, be it only the coordinator after a timeout (V1).
@@ -35,8 +36,9 @@ impl TransactionManager {
             let timeout = self.timeout().as_millis();
             format!("another producer is taking over, or it was open for longer than transaction.timeout.ms = {timeout}")
         });
-        let message =
-            format!("the commit was refused because the transaction of transactional id {id} is no longer open; {why}");
+        let message = format!(
+            "the commit was refused because the transaction of transactional id {id} is no longer open; {why}"
+        );
         Error::broker(ErrorKind::TransactionAborted, code, message)
     }
 
@@ -62,7 +64,9 @@ impl TransactionManager {
     /// The same with what has to be said where the outcome stays open.
     pub(super) fn unknown(&self, code: ErrorCode) -> Error {
         let refusal = self.refusal(ErrorKind::OutcomeUnknown, code);
-        refusal.in_context(|text| format!("{text}, and whether the commit took effect is not known; {HOW_TO_FIND_OUT}"))
+        refusal.in_context(|text| {
+            format!("{text}, and whether the commit took effect is not known; {HOW_TO_FIND_OUT}")
+        })
     }
 
     /// That the open transaction has outlived its timeout; `None` if it has not.

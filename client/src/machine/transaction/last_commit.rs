@@ -67,7 +67,10 @@ mod tests {
     fn a_proof_replaces_unknown_and_nothing_else() {
         let mut last = LastCommit::Pending(3);
         last.decide(2, &Verdict::Committed);
-        assert!(matches!(last, LastCommit::Pending(3)), "another transaction's verdict");
+        assert!(
+            matches!(last, LastCommit::Pending(3)),
+            "another transaction's verdict"
+        );
         last.decide(3, &Verdict::Unknown(error("lost")));
         last.decide(3, &Verdict::Fenced(error("fenced")));
         assert!(matches!(last, LastCommit::Decided(3, Resolution::Unknown(_))));

@@ -21,7 +21,9 @@ pub(crate) fn request(node: NodeId) -> RequestBody {
         .with_resource_type(BROKER)
         .with_resource_name(StrBytes::from_string(node.0.to_string()))
         .with_configuration_keys(Some(vec![StrBytes::from_static_str(SETTING)]));
-    DescribeConfigsRequest::default().with_resources(vec![resource]).into()
+    DescribeConfigsRequest::default()
+        .with_resources(vec![resource])
+        .into()
 }
 
 /// The maximum, in milliseconds; `None` if the answer does not tell it.
@@ -30,7 +32,9 @@ pub(crate) fn read(body: &ResponseBody) -> Option<String> {
         return None;
     };
     let configs = response.results.iter().flat_map(|result| &result.configs);
-    let setting = configs.into_iter().find(|config| config.name.as_str() == SETTING)?;
+    let setting = configs
+        .into_iter()
+        .find(|config| config.name.as_str() == SETTING)?;
     setting.value.as_ref().map(ToString::to_string)
 }
 
@@ -62,6 +66,9 @@ mod tests {
         let maximum = read(&answer(SETTING)).unwrap();
         let refusal = Error::new(ErrorKind::Config, "transaction.timeout.ms = 5000 is above it");
         let text = explain(&refusal, &maximum).to_string();
-        assert!(text.contains("5000") && text.contains("transaction.max.timeout.ms = 1000"), "{text}");
+        assert!(
+            text.contains("5000") && text.contains("transaction.max.timeout.ms = 1000"),
+            "{text}"
+        );
     }
 }

@@ -33,8 +33,8 @@ use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::{ProducerIdAndEpoch, TopicPartition};
 use sealwax_protocol::version::{FinalizedFeatures, VersionRange};
 
-pub(crate) use self::last_commit::Resolution;
 use self::last_commit::LastCommit;
+pub(crate) use self::last_commit::Resolution;
 use self::offsets::SentOffsets;
 use self::open::EpochReuse;
 use self::phase::{AbortCause, Commit, EndedBefore, Inquiry};
@@ -226,14 +226,14 @@ impl TransactionManager {
     pub(crate) fn resolution(&self) -> Option<Result<Resolution, Error>> {
         match (&self.last_commit, &self.state) {
             (_, State::FatalError(error)) => Some(Err(error.clone())),
-            (LastCommit::None, _) => {
-                Some(Err(Error::new(ErrorKind::InvalidState, "no commit was asked for")))
-            }
+            (LastCommit::None, _) => Some(Err(Error::new(
+                ErrorKind::InvalidState,
+                "no commit was asked for",
+            ))),
             (LastCommit::Pending(_), _)
-            | (
-                LastCommit::Decided(_, Resolution::Unknown(_)),
-                State::OutcomeUnknown(_, Inquiry::Asked(_)),
-            ) => None,
+            | (LastCommit::Decided(_, Resolution::Unknown(_)), State::OutcomeUnknown(_, Inquiry::Asked(_))) => {
+                None
+            }
             (
                 LastCommit::Decided(serial, Resolution::Unknown(_)),
                 State::CommittingTransaction(open, _) | State::AbortingTransaction(open, _),
@@ -511,12 +511,21 @@ impl TransactionManager {
         let warning = self.watched().and_then(|open| open.warning_due(timeout));
         let delivering = self.delivering();
         let strikes = delivering.and_then(|open| open.strikes_at(timeout));
-        let offsets = delivering.and_then(|open| open.offsets().next()).map(|sent| sent.until);
-        [self.rpc.paused_until(), owed, gives_way, warning, strikes, offsets]
-            .into_iter()
-            .flatten()
-            .filter(|at| *at > now)
-            .min()
+        let offsets = delivering
+            .and_then(|open| open.offsets().next())
+            .map(|sent| sent.until);
+        [
+            self.rpc.paused_until(),
+            owed,
+            gives_way,
+            warning,
+            strikes,
+            offsets,
+        ]
+        .into_iter()
+        .flatten()
+        .filter(|at| *at > now)
+        .min()
     }
 
     /// Whether the first InitProducerId succeeded; `None` as long as that is open.

@@ -97,7 +97,10 @@ mod tests {
         assert!(offsets.has_group());
         assert_eq!(offsets.group_to_add(), None);
         offsets.next_accepted();
-        assert_eq!(numbers.map(|number| offsets.is_accepted(number)), [true, false, false]);
+        assert_eq!(
+            numbers.map(|number| offsets.is_accepted(number)),
+            [true, false, false]
+        );
         assert_eq!(offsets.group_to_add(), None);
         offsets.next_accepted();
         assert_eq!(offsets.group_to_add(), Some("b"));

@@ -73,7 +73,10 @@ impl Call {
     }
 
     /// Whose coordinator it goes to; `None`: any broker will do.
-    pub(crate) fn coordinator(&self, transactional_id: Option<&Arc<str>>) -> Option<(CoordinatorKind, Arc<str>)> {
+    pub(crate) fn coordinator(
+        &self,
+        transactional_id: Option<&Arc<str>>,
+    ) -> Option<(CoordinatorKind, Arc<str>)> {
         match self {
             Self::TxnOffsetCommit(sent, _) => {
                 Some((CoordinatorKind::Group, sent.group.group_id.as_str().into()))

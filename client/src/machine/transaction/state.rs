@@ -76,9 +76,10 @@ impl State {
             Self::FatalError(error) => (Self::FatalError(error.clone()), Err(error)),
             Self::Uninitialized(error) => (Self::Initializing(ProducerIdAndEpoch::NONE), Err(error)),
             // An abort puts an end to it, and tells by the way what the outcome was.
-            Self::OutcomeUnknown(open, Inquiry::NotAsked) => {
-                (aborting(open, AbortCause::Settling, EndedBefore::Maybe), Ok(false))
-            }
+            Self::OutcomeUnknown(open, Inquiry::NotAsked) => (
+                aborting(open, AbortCause::Settling, EndedBefore::Maybe),
+                Ok(false),
+            ),
             state @ (Self::Initializing(_)
             | Self::CommittingTransaction(..)
             | Self::AbortingTransaction(..)

@@ -150,8 +150,8 @@ fn a_call_that_is_not_allowed_is_refused_and_changes_nothing() {
         let (_, result) = state.begin(2, V2, EpochReuse::Allowed);
         match before {
             "Ready" => assert!(result.unwrap()),
-            "Initializing" | "Delivering" | "Asked" | "Aborting" | "CommitFailed" | "Settling" | "OutcomeUnknown"
-            | "Inquiring" => {
+            "Initializing" | "Delivering" | "Asked" | "Aborting" | "CommitFailed" | "Settling"
+            | "OutcomeUnknown" | "Inquiring" => {
                 assert!(!result.unwrap(), "{before} is waited for");
             }
             _ => assert!(result.is_err(), "{before}"),

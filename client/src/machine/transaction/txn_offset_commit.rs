@@ -67,7 +67,9 @@ pub(crate) fn request(
     let group = &sent.group;
     let instance = group.group_instance_id.clone().map(StrBytes::from_string);
     TxnOffsetCommitRequest::default()
-        .with_transactional_id(TransactionalId(StrBytes::from_string(transactional_id.to_owned())))
+        .with_transactional_id(TransactionalId(StrBytes::from_string(
+            transactional_id.to_owned(),
+        )))
         .with_group_id(GroupId(StrBytes::from_string(group.group_id.clone())))
         .with_producer_id(producer.id.0.into())
         .with_producer_epoch(producer.epoch.0)
@@ -83,9 +85,9 @@ pub(crate) const fn classify(code: ErrorCode, version: TransactionVersion) -> Ou
     match code {
         ErrorCode::NONE => Outcome::Accepted,
         // A group coordinator that timed out may have moved.
-        ErrorCode::COORDINATOR_NOT_AVAILABLE
-        | ErrorCode::NOT_COORDINATOR
-        | ErrorCode::REQUEST_TIMED_OUT => Outcome::Retry(RetryKind::LookUp),
+        ErrorCode::COORDINATOR_NOT_AVAILABLE | ErrorCode::NOT_COORDINATOR | ErrorCode::REQUEST_TIMED_OUT => {
+            Outcome::Retry(RetryKind::LookUp)
+        }
         ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
         | ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
         | ErrorCode::UNSTABLE_OFFSET_COMMIT => Outcome::Retry(RetryKind::Backoff),
@@ -121,7 +123,10 @@ pub(crate) fn read(
     let mut codes = HashMap::new();
     for topic in &response.topics {
         for part in &topic.partitions {
-            codes.insert((topic.name.0.as_str(), part.partition_index), ErrorCode(part.error_code));
+            codes.insert(
+                (topic.name.0.as_str(), part.partition_index),
+                ErrorCode(part.error_code),
+            );
         }
     }
     let mut worst: Option<(Outcome, ErrorCode, TopicPartition)> = None;
@@ -129,7 +134,10 @@ pub(crate) fn read(
         let code = codes.get(&(&*partition.topic, partition.partition)).copied();
         let (outcome, code) = match code {
             Some(code) => (classify(code, version), code),
-            None => (Outcome::Retry(RetryKind::Backoff), ErrorCode::UNKNOWN_SERVER_ERROR),
+            None => (
+                Outcome::Retry(RetryKind::Backoff),
+                ErrorCode::UNKNOWN_SERVER_ERROR,
+            ),
         };
         if outcome != Outcome::Accepted && worst.as_ref().is_none_or(|(known, ..)| *known < outcome) {
             worst = Some((outcome, code, partition.clone()));
@@ -208,7 +216,11 @@ mod tests {
         assert_eq!(topics, [("a".to_owned(), 1), ("b".to_owned(), 2)]);
         let part = &request.topics[0].partitions[0];
         assert_eq!(
-            (part.committed_offset, part.committed_leader_epoch, part.committed_metadata.as_deref()),
+            (
+                part.committed_offset,
+                part.committed_leader_epoch,
+                part.committed_metadata.as_deref()
+            ),
             (7, 3, Some("seen"))
         );
         assert_eq!(request.topics[1].partitions[0].committed_leader_epoch, -1);

@@ -95,7 +95,11 @@ mod tests {
 
     #[test]
     fn a_broker_without_a_request_of_v2_makes_it_v1() {
-        let all = [(ApiKey::Produce, 13), (ApiKey::TxnOffsetCommit, 5), (ApiKey::EndTxn, 5)];
+        let all = [
+            (ApiKey::Produce, 13),
+            (ApiKey::TxnOffsetCommit, 5),
+            (ApiKey::EndTxn, 5),
+        ];
         let offer = |lower: Option<(ApiKey, i16)>| {
             let ranges: BTreeMap<i16, VersionRange> = all
                 .into_iter()
@@ -105,7 +109,11 @@ mod tests {
             usable_features(&ApiVersions::new(ranges, features(4, 2)))
         };
         assert_eq!(offer(None), features(4, 2));
-        for lower in [(ApiKey::Produce, 11), (ApiKey::TxnOffsetCommit, 4), (ApiKey::EndTxn, 4)] {
+        for lower in [
+            (ApiKey::Produce, 11),
+            (ApiKey::TxnOffsetCommit, 4),
+            (ApiKey::EndTxn, 4),
+        ] {
             assert_eq!(offer(Some(lower)), features(4, 1), "{lower:?}");
         }
     }
@@ -121,7 +129,11 @@ mod tests {
             ((4, 1), (5, 2), (5, 2)),
         ] {
             let merge = |(a, b), (c, d)| merge_features(features(a, b), features(c, d));
-            assert_eq!(merge(known, told), features(merged.0, merged.1), "{known:?} {told:?}");
+            assert_eq!(
+                merge(known, told),
+                features(merged.0, merged.1),
+                "{known:?} {told:?}"
+            );
         }
     }
 
