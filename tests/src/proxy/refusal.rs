@@ -51,6 +51,14 @@ pub(super) fn refuse(request: &Request, code: i16) -> Result<Vec<u8>> {
     }
 }
 
+/// Whether the broker answers at all: a write with acks=0 gets no answer.
+pub(super) fn is_answered(request: &Request) -> Result<bool> {
+    match request.api {
+        Some(ApiKey::Produce) => Ok(asked::<ProduceRequest>(request)?.acks != 0),
+        _ => Ok(true),
+    }
+}
+
 fn partitions(request: &AddPartitionsToTxnRequest, code: i16) -> AddPartitionsToTxnResponse {
     let topics = request.v3_and_below_topics.iter().map(|topic| {
         let results = topic.partitions.iter().map(|partition| {

@@ -118,7 +118,8 @@ impl Gate {
                 dues.hand_out(&wire.client)?;
                 return Ok(Next::Frame);
             }
-            _ => wire.dues().push(Due::Answer(request.clone())),
+            _ if refusal::is_answered(request)? => wire.dues().push(Due::Answer(request.clone())),
+            _ => {}
         }
         match verdict {
             Verdict::CutWithin => {

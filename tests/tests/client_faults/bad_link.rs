@@ -16,6 +16,8 @@ const PRODUCERS: usize = 20;
 const TRANSACTIONS: usize = 10;
 const RECORDS: usize = 10;
 const TRIES: usize = 20;
+/// Several times what a request and its answer take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// Of a connection to be cut.
 const CHANCE: f64 = 0.05;
 
@@ -71,7 +73,9 @@ async fn bad_link(version: Version) -> Result<()> {
     let setting = Setting::new(version, BadLink::new(seed, delay, CHANCE)).await?;
     let mut running = JoinSet::new();
     for number in 0..PRODUCERS {
-        running.spawn(write(setting.client.clone(), setting.topic.clone(), number));
+        // The link passes one frame at a time, so that each has its own.
+        let client = setting.client(REQUEST_TIMEOUT).await?;
+        running.spawn(write(client, setting.topic.clone(), number));
     }
     while let Some(ended) = running.join_next().await {
         ended?.with_context(|| format!("seed {seed}"))?;

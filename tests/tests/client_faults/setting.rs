@@ -19,7 +19,7 @@ pub(crate) struct Setting {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) client: Client,
     pub(crate) topic: String,
-    _proxy: Proxy,
+    proxy: Proxy,
 }
 
 impl Setting {
@@ -28,16 +28,18 @@ impl Setting {
         let topic = unique("case");
         create_topic(&cluster.bootstrap(), &topic, 1, &[])?;
         let proxy = Proxy::start(&cluster.bootstrap(), rule)?;
-        let client = Client::builder([proxy.bootstrap()])
-            .request_timeout(REQUEST_TIMEOUT)
-            .connect()
-            .await?;
+        let client = client(&proxy, REQUEST_TIMEOUT).await?;
         Ok(Self {
             cluster,
             client,
             topic,
-            _proxy: proxy,
+            proxy,
         })
+    }
+
+    /// Another client, with connections of its own.
+    pub(crate) async fn client(&self, request_timeout: Duration) -> Result<Client> {
+        client(&self.proxy, request_timeout).await
     }
 
     /// All committed values, as librdkafka reads them.
@@ -49,6 +51,13 @@ impl Setting {
         })
         .await?
     }
+}
+
+async fn client(proxy: &Proxy, request_timeout: Duration) -> Result<Client> {
+    Ok(Client::builder([proxy.bootstrap()])
+        .request_timeout(request_timeout)
+        .connect()
+        .await?)
 }
 
 /// A test of this name for 3.9.1 (TV1) and for 4.4.0 (TV2).

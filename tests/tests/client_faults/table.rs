@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use sealwax_tests::checker::Anomaly;
+use sealwax_tests::readers::Place;
 use sealwax_tests::scratch::unique;
 use sealwax_tests::{clusters, readers, wait};
 use tokio::task::{JoinSet, spawn_blocking};
@@ -75,25 +77,54 @@ async fn run_all(version: Version, whole: bool, cluster: &Arc<Cluster>, topic: &
 async fn judge_all(runs: Vec<Run>, cluster: &Arc<Cluster>, topic: &str) -> Result<Vec<Row>> {
     let settled = settle(cluster, topic).await.err();
     let (cluster, topic) = (Arc::clone(cluster), topic.to_owned());
-    let rows = spawn_blocking(move || -> Result<Vec<Row>> {
+    let rows = spawn_blocking(move || {
+        let found = Found::read(&cluster, &topic, &runs)?;
+        found.judge(runs, &topic)
+    })
+    .await??;
+    match settled {
+        Some(error) => Err(error.context(failures(&rows))),
+        None => Ok(rows),
+    }
+}
+
+/// What is there when all is over.
+struct Found {
+    java: Reading,
+    librdkafka: Reading,
+    /// As read_uncommitted reads it.
+    plain: Reading,
+    /// The runs' groups' offsets.
+    offsets: Vec<Option<i64>>,
+}
+
+impl Found {
+    fn read(cluster: &Cluster, topic: &str, runs: &[Run]) -> Result<Self> {
         let bootstrap = cluster.bootstrap();
-        let java = Reading::new(
-            "java",
-            readers::java_places(&cluster, &topic, Isolation::ReadCommitted)?,
+        let read = |isolation| readers::librdkafka_places(&bootstrap, topic, isolation);
+        let java = sorted(readers::java_places(cluster, topic, Isolation::ReadCommitted)?);
+        let librdkafka = sorted(read(Isolation::ReadCommitted)?);
+        ensure!(
+            java == librdkafka,
+            "Java and librdkafka do not read the same records at the same places"
         );
-        let read = |isolation| readers::librdkafka_places(&bootstrap, &topic, isolation);
-        let librdkafka = Reading::new("librdkafka", read(Isolation::ReadCommitted)?);
-        let plain = Reading::new("plain", read(Isolation::ReadUncommitted)?);
         let groups: Vec<String> = runs.iter().map(|run| run.group.clone()).collect();
-        let offsets = readers::group_offsets(&bootstrap, &topic, 0, &groups)?;
+        Ok(Self {
+            java: Reading::new("java", java),
+            librdkafka: Reading::new("librdkafka", librdkafka),
+            plain: Reading::new("plain", read(Isolation::ReadUncommitted)?),
+            offsets: readers::group_offsets(&bootstrap, topic, 0, &groups)?,
+        })
+    }
+
+    fn judge(self, runs: Vec<Run>, topic: &str) -> Result<Vec<Row>> {
         let mut control = 0;
         let mut rows = Vec::new();
-        for (run, offset) in runs.into_iter().zip(offsets) {
-            let anomalies = judge(&run, &topic, &[&java, &librdkafka], Some(offset));
-            let saw_aborted = judge(&run, &topic, &[&plain], None)
-                .iter()
-                .any(|anomaly| anomaly.kind() == "aborted read");
-            control += usize::from(saw_aborted);
+        for (run, offset) in runs.into_iter().zip(self.offsets) {
+            let anomalies = judge(&run, topic, &[&self.java, &self.librdkafka], Some(offset));
+            let seen_by_all = judge(&run, topic, &[&self.plain], None);
+            let is_aborted = |anomaly: &Anomaly| anomaly.kind() == "aborted read";
+            control += usize::from(seen_by_all.iter().any(is_aborted));
             let anomalies = anomalies.iter().map(ToString::to_string);
             let findings = run.failure.iter().cloned().chain(anomalies).collect();
             rows.push(Row { run, findings });
@@ -105,12 +136,13 @@ async fn judge_all(runs: Vec<Run>, cluster: &Arc<Cluster>, topic: &str) -> Resul
             rows.len()
         );
         Ok(rows)
-    })
-    .await??;
-    match settled {
-        Some(error) => Err(error.context(failures(&rows))),
-        None => Ok(rows),
     }
+}
+
+/// Partition by partition; the order within one stays as it was read.
+fn sorted(mut places: Vec<Place>) -> Vec<Place> {
+    places.sort_by_key(|place| place.partition);
+    places
 }
 
 fn failures(rows: &[Row]) -> String {
