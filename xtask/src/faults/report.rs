@@ -158,15 +158,20 @@ impl Page<'_> {
         }
     }
 
-    /// A version's table: a line for each request, fault and reach.
+    /// A version's table: a line for each request, kind of fault and reach.
     fn section(&self, text: &mut String, version: &str) {
         let mut lines: BTreeMap<[&str; 4], Vec<&Row>> = BTreeMap::new();
         for row in self.rows.iter().filter(|row| row.version == version) {
-            lines.entry(name(row)).or_default().push(row);
+            let [version, request, fault, reach] = name(row);
+            let kind = fault.split('(').next().unwrap_or(fault);
+            lines
+                .entry([version, request, kind, reach])
+                .or_default()
+                .push(row);
         }
         let _ = writeln!(
             text,
-            "\n## Kafka {version}\n\n| request | fault | reach | struck | C | A | U | L | slowest recovery | checks |\n|{}",
+            "\n## Kafka {version}\n\nAll codes of `Denied` and of `Refused` together.\n\n| request | fault | reach | struck | C | A | U | L | slowest recovery | checks |\n|{}",
             "---|".repeat(10)
         );
         for ([_, request, fault, reach], rows) in lines {
