@@ -9,6 +9,7 @@ mod case;
 mod judge;
 mod late_commit;
 mod offsets;
+mod other_clients;
 mod refused_write;
 mod script;
 mod setting;
