@@ -13,7 +13,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use sealwax_protocol::error::{DecodeError, EncodeError};
+use sealwax_protocol::error::EncodeError;
 use sealwax_protocol::ids::{Sequence, TopicPartition};
 use sealwax_protocol::record::{BatchBuilder, ProducerStamp, restamp};
 
@@ -293,13 +293,13 @@ impl<T> Sealed<T> {
     /// Binds it to another epoch. Only for a batch that is proven unwritten: else its records could stand in the log twice.
     ///
     /// # Errors
-    /// The batch itself, if it may be in the log; or why the bytes could not be stamped.
-    pub(crate) fn restamp(self, stamp: ProducerStamp) -> Result<Self, (Self, Option<DecodeError>)> {
+    /// The batch itself, if it may be in the log, or if its bytes are not what was sealed.
+    pub(crate) fn restamp(self, stamp: ProducerStamp) -> Result<Self, Self> {
         match self.fate {
-            Fate::MaybeWritten => Err((self, None)),
+            Fate::MaybeWritten => Err(self),
             Fate::Unwritten => match restamp(self.bytes.clone(), stamp) {
                 Ok(bytes) => Ok(Self { bytes, stamp, ..self }),
-                Err(error) => Err((self, Some(error))),
+                Err(_) => Err(self),
             },
         }
     }

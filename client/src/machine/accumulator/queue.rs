@@ -360,7 +360,7 @@ impl<T> PartitionQueue<T> {
                     let stamp = self.stamp(batch.record_count(), transactional);
                     match batch.restamp(stamp) {
                         Ok(batch) => self.stamped.push_back(Stamped::Sealed(batch)),
-                        Err((batch, _)) => lost.push(batch),
+                        Err(batch) => lost.push(batch),
                     }
                 }
                 in_flight @ Stamped::InFlight(_) => self.stamped.push_back(in_flight),

@@ -394,3 +394,22 @@ fn only_a_batch_that_is_proven_unwritten_is_numbered_anew() {
     assert!(accumulator.poll_resolved().is_none());
     assert_eq!(stamp(&send(&mut accumulator, now, 3, 1).unwrap()), (1, 0));
 }
+
+#[test]
+fn a_plain_producer_with_one_in_flight_keeps_to_one_per_partition_even_if_the_leader_moves() {
+    for (max_in_flight, goes) in [(1, false), (2, true)] {
+        let plain = Settings {
+            kind: Kind::Plain,
+            max_in_flight,
+            ..settings()
+        };
+        let (mut accumulator, now) = accumulator(plain, 1);
+        append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
+        assert!(drain(&mut accumulator, now, 0).is_some());
+        append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
+        // The gate lets everything through: the new leader has no request yet.
+        assert_eq!(drain(&mut accumulator, now, 1).is_some(), goes);
+        accumulator.handle(now, RequestId(0), ONLY, written());
+        assert_eq!(drain(&mut accumulator, now, 2).is_some(), !goes);
+    }
+}

@@ -58,17 +58,20 @@ pub(crate) struct Harness {
     watch: Watch,
 }
 
+/// Where sequences count: a partition, and the producer's id and epoch.
+type Numbers = (TopicPartition, (i64, i16));
+
 /// What was seen of the requests so far.
 #[derive(Debug, Default)]
 struct Watch {
     is_transactional: bool,
     is_plain: bool,
     /// Sequences whose batch was refused as too large: first and count, by partition and producer.
-    split: HashMap<(TopicPartition, (i64, i16)), Vec<(Sequence, u32)>>,
+    split: HashMap<Numbers, Vec<(Sequence, u32)>>,
     /// Bytes by partition, producer and first sequence: a resend is the same.
     batches: HashMap<(TopicPartition, (i64, i16), i32), Bytes>,
     /// The sequence that comes next, by partition and producer.
-    next: HashMap<(TopicPartition, (i64, i16)), Sequence>,
+    next: HashMap<Numbers, Sequence>,
     /// Produce requests on the wire, by node; their batches by partition.
     on_wire: HashMap<RequestId, (Destination, Vec<TopicPartition>)>,
     transactional_call: Option<RequestId>,

@@ -7,6 +7,8 @@ mod connection;
 mod driver;
 mod handshake;
 mod peer;
+mod producer;
+mod transaction_admin;
 mod wire;
 
 use std::time::Duration;

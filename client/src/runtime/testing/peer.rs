@@ -175,6 +175,7 @@ pub(crate) fn versions() -> ApiVersionsResponse {
     };
     ApiVersionsResponse::default()
         .with_api_keys(vec![
+            api(ApiKey::Produce, 0, 13),
             api(ApiKey::Metadata, 0, 13),
             api(ApiKey::FindCoordinator, 0, 6),
             api(ApiKey::ApiVersions, 0, 4),
@@ -185,6 +186,10 @@ pub(crate) fn versions() -> ApiVersionsResponse {
             api(ApiKey::Produce, 0, 13),
             api(ApiKey::TxnOffsetCommit, 0, 5),
             api(ApiKey::EndTxn, 0, 5),
+            api(ApiKey::WriteTxnMarkers, 1, 1),
+            api(ApiKey::DescribeProducers, 0, 0),
+            api(ApiKey::DescribeTransactions, 0, 0),
+            api(ApiKey::ListTransactions, 0, 1),
         ])
         .with_finalized_features_epoch(-1)
 }
