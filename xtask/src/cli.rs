@@ -11,7 +11,7 @@ use crate::kafka::{self, Cluster, Data, Missing, Version};
 use crate::latency::{self, Latency};
 use crate::outcome::Outcome;
 use crate::plants::{self, Plants};
-use crate::{deny, guards, layers, sizes, test, workspace};
+use crate::{deny, faults, guards, layers, sizes, test, workspace};
 
 /// Tasks of the sealwax repository.
 #[derive(Debug, Parser)]
@@ -30,6 +30,8 @@ enum Verb {
     Demo(DemoArgs),
     /// Measure how long a transaction of one record takes: ours, Java's and librdkafka's, in turns on the same broker
     Latency(LatencyArgs),
+    /// Try every fault on every request of a transaction, on real brokers, and replace docs/evidence/faults.md
+    Faults(Installing),
     /// Prove that imports go one way, between packages and between rooms
     Layers,
     /// Check promises about the dependency tree: machines without tokio, no C, lints everywhere
@@ -165,6 +167,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         }
         Verb::Demo(demo) => run_demo(&demo),
         Verb::Latency(latency) => run_latency(latency),
+        Verb::Faults(faults) => Ok(code(faults::run(missing(faults.install))?)),
         Verb::Layers => Ok(code(layers::check(&workspace::root()?)?)),
         Verb::Guards => Ok(code(guards::check(&workspace::root()?)?)),
         Verb::Deny => run_deny(),

@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod demo;
 pub mod deny;
+pub mod faults;
 pub mod guards;
 pub mod kafka;
 pub mod latency;

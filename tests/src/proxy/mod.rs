@@ -1,9 +1,17 @@
-//! A TCP proxy that knows Kafka's frames: it shows every request and answer to a rule, which may pass it on, hold it for
-//! ever, put another code into it, or cut the connection. A request that was held can be delivered late.
+//! A TCP proxy that knows Kafka's frames: it shows every request and answer to a rule, which may pass it on, late or in pieces or
+//! twice, hold it for ever, put another code into it, answer in the broker's place, or cut the connection. A request that was held
+//! can be delivered later.
 //!
-//! Answers that carry brokers' addresses are rewritten, so that a client that entered through the proxy stays in it.
+//! Answers that carry brokers' addresses are rewritten, so that a client that entered through the proxy stays in it. Any client can
+//! be used through it, not only ours.
 
+mod bad_link;
+mod code;
+mod due;
+mod frame;
 mod late;
+mod plan;
+mod refusal;
 mod relay;
 mod rewrite;
 
@@ -11,11 +19,14 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use kafka_protocol::messages::ApiKey;
 
+pub use bad_link::BadLink;
 pub use late::deliver;
+pub use plan::{Direction, Plan, Strike};
 use rewrite::AddressBook;
 
 /// A request as the proxy saw it.
@@ -29,6 +40,8 @@ pub struct Request {
     pub api: Option<ApiKey>,
     /// The version.
     pub version: i16,
+    /// The correlation id.
+    pub correlation: i32,
     /// The frame without its length.
     pub frame: Vec<u8>,
 }
@@ -48,13 +61,31 @@ impl Request {
 pub enum Verdict {
     /// It is passed on.
     Pass,
-    /// It is swallowed; the connection stays open.
+    /// It and everything behind it in its direction is swallowed; the connection stays open.
     Hold,
     /// The connection is cut, in both directions, without passing it on.
     Cut,
-    /// An answer is passed on with this error code in place of its own. Only for the APIs whose answers begin with a throttle time
-    /// and a code, in their flexible versions (InitProducerId, EndTxn); a request is passed on.
+    /// The first half of it is passed on, then the connection is cut.
+    CutWithin,
+    /// It is passed on later; what is behind it waits.
+    Delay(Duration),
+    /// It is passed on in small pieces.
+    Trickle,
+    /// A copy of a request goes to the broker over a connection of its own, and when the broker has answered that, which nobody hears, the
+    /// request itself is passed on. An answer is passed on.
+    Twice,
+    /// A request never reaches the broker; the proxy answers it with this code. An answer is passed on. Not for Metadata.
+    Refuse(i16),
+    /// An answer is passed on with this code in place of its own, in every partition that it speaks of: of InitProducerId, AddPartitionsToTxn,
+    /// AddOffsetsToTxn, TxnOffsetCommit, Produce, EndTxn, FindCoordinator and, per topic, Metadata. A request is passed on.
     Code(i16),
+    /// As `Code`, for one partition only.
+    CodeOf {
+        /// The partition.
+        partition: i32,
+        /// The code.
+        code: i16,
+    },
 }
 
 /// Decides about each frame. Called on the proxy's threads; it may take its time, which delays that connection alone.

@@ -1,20 +1,17 @@
-//! One connection: a thread for each direction, frame by frame.
+//! One connection: a thread for each direction, frame by frame, answers in the order of their requests.
 
-use std::collections::HashMap;
-use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use kafka_protocol::messages::ApiKey;
 
+use super::due::{Due, Dues};
+use super::frame::{read_frame, trickle, write_frame, write_half};
 use super::rewrite::AddressBook;
-use super::{Request, Rule, Verdict};
-
-/// Largest frame that passes: what a broker accepts by default.
-const MAX_FRAME: usize = 100 * 1024 * 1024;
+use super::{Request, Rule, Verdict, code, late, refusal};
 
 /// The door in front of one broker.
 pub(super) struct Gate {
@@ -26,11 +23,19 @@ pub(super) struct Gate {
     pub(super) connections: Arc<AtomicU64>,
 }
 
-/// Both ends of one connection, and the requests whose answers are still due.
+/// Both ends of one connection, and the answers that are still due.
 struct Wire {
     client: TcpStream,
     broker: TcpStream,
-    open: Mutex<HashMap<i32, Request>>,
+    dues: Mutex<Dues>,
+}
+
+/// Whether the direction goes on after a frame.
+enum Next {
+    Frame,
+    /// Everything that follows is swallowed, too: a stream has no holes.
+    Swallow,
+    Cut,
 }
 
 impl Wire {
@@ -40,8 +45,8 @@ impl Wire {
         let _ = self.broker.shutdown(Shutdown::Both);
     }
 
-    fn open(&self) -> std::sync::MutexGuard<'_, HashMap<i32, Request>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn dues(&self) -> std::sync::MutexGuard<'_, Dues> {
+        self.dues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -68,7 +73,7 @@ impl Gate {
         let wire = Arc::new(Wire {
             client,
             broker,
-            open: Mutex::new(HashMap::new()),
+            dues: Mutex::default(),
         });
         let connection = self.connections.fetch_add(1, Ordering::SeqCst);
         let back = { (Arc::clone(&self), Arc::clone(&wire)) };
@@ -77,89 +82,122 @@ impl Gate {
             let _ = back.0.relay_answers(&back.1);
             back.1.cut();
         });
-        let _ = self.relay_requests(&wire, connection);
-        wire.cut();
+        if self.relay_requests(&wire, connection).is_err() {
+            wire.cut();
+        }
+        // What the client sent before it closed still belongs to the broker.
+        let _ = wire.broker.shutdown(Shutdown::Write);
         let _ = answers.join();
     }
 
     fn relay_requests(&self, wire: &Wire, connection: u64) -> Result<()> {
+        let mut is_swallowing = false;
         while let Some(frame) = read_frame(&mut &wire.client)? {
-            let (request, correlation) = self.request(frame, connection)?;
-            wire.open().insert(correlation, request.clone());
-            match self.rule.request(&request) {
-                Verdict::Pass | Verdict::Code(_) => write_frame(&mut &wire.broker, &request.frame)?,
-                Verdict::Hold => {}
-                Verdict::Cut => return Ok(()),
+            if is_swallowing {
+                continue;
+            }
+            let request = self.request(frame, connection)?;
+            match self.relay_request(wire, &request)? {
+                Next::Frame => {}
+                Next::Swallow => is_swallowing = true,
+                Next::Cut => wire.cut(),
             }
         }
         Ok(())
+    }
+
+    fn relay_request(&self, wire: &Wire, request: &Request) -> Result<Next> {
+        let verdict = self.rule.request(request);
+        match verdict {
+            Verdict::Hold => return Ok(Next::Swallow),
+            Verdict::Cut => return Ok(Next::Cut),
+            Verdict::Refuse(code) => {
+                let answer = refusal::refuse(request, code)?;
+                let mut dues = wire.dues();
+                dues.push(Due::Forged(answer));
+                dues.hand_out(&wire.client)?;
+                return Ok(Next::Frame);
+            }
+            _ if refusal::is_answered(request)? => wire.dues().push(Due::Answer(request.clone())),
+            _ => {}
+        }
+        match verdict {
+            Verdict::CutWithin => {
+                write_half(&mut &wire.broker, &request.frame)?;
+                return Ok(Next::Cut);
+            }
+            Verdict::Trickle => trickle(&mut &wire.broker, &request.frame)?,
+            Verdict::Twice => {
+                // Whatever the broker says to the copy, nobody hears it.
+                let _ = late::deliver_to(TcpStream::connect(self.upstream)?, request);
+                write_frame(&mut &wire.broker, &request.frame)?;
+            }
+            Verdict::Delay(time) => {
+                thread::sleep(time);
+                write_frame(&mut &wire.broker, &request.frame)?;
+            }
+            _ => write_frame(&mut &wire.broker, &request.frame)?,
+        }
+        Ok(Next::Frame)
     }
 
     fn relay_answers(&self, wire: &Wire) -> Result<()> {
+        let mut is_swallowing = false;
         while let Some(frame) = read_frame(&mut &wire.broker)? {
-            let correlation = i32::from_be_bytes(
-                frame
-                    .get(..4)
-                    .context("an answer without correlation id")?
-                    .try_into()?,
-            );
-            let request = wire
-                .open()
-                .remove(&correlation)
-                .context("an answer that nobody asked for")?;
-            match self.rule.answer(&request) {
-                Verdict::Pass => write_frame(&mut &wire.client, &self.book.rewrite(&request, frame)?)?,
-                Verdict::Code(code) => write_frame(&mut &wire.client, &with_code(frame, code)?)?,
-                Verdict::Hold => {}
-                Verdict::Cut => return Ok(()),
+            if is_swallowing {
+                continue;
+            }
+            let request = wire.dues().next().context("an answer that nobody asked for")?;
+            match self.relay_answer(wire, &request, frame)? {
+                Next::Frame => {
+                    let mut dues = wire.dues();
+                    dues.answered();
+                    dues.hand_out(&wire.client)?;
+                }
+                Next::Swallow => is_swallowing = true,
+                Next::Cut => return Ok(()),
             }
         }
         Ok(())
     }
 
-    fn request(&self, frame: Vec<u8>, connection: u64) -> Result<(Request, i32)> {
+    fn relay_answer(&self, wire: &Wire, request: &Request, frame: Vec<u8>) -> Result<Next> {
+        let verdict = self.rule.answer(request);
+        let frame = match verdict {
+            Verdict::Code(code) => code::replace(request, frame, code, None)?,
+            Verdict::CodeOf { partition, code } => code::replace(request, frame, code, Some(partition))?,
+            _ => frame,
+        };
+        let frame = self.book.rewrite(request, frame)?;
+        match verdict {
+            Verdict::Hold => return Ok(Next::Swallow),
+            Verdict::Cut => return Ok(Next::Cut),
+            Verdict::CutWithin => {
+                write_half(&mut &wire.client, &frame)?;
+                return Ok(Next::Cut);
+            }
+            Verdict::Trickle => trickle(&mut &wire.client, &frame)?,
+            Verdict::Delay(time) => {
+                thread::sleep(time);
+                write_frame(&mut &wire.client, &frame)?;
+            }
+            _ => write_frame(&mut &wire.client, &frame)?,
+        }
+        Ok(Next::Frame)
+    }
+
+    fn request(&self, frame: Vec<u8>, connection: u64) -> Result<Request> {
         let header: [u8; 8] = frame
             .get(..8)
             .context("a request shorter than its header")?
             .try_into()?;
-        let api = ApiKey::try_from(i16::from_be_bytes([header[0], header[1]])).ok();
-        let version = i16::from_be_bytes([header[2], header[3]]);
-        let correlation = i32::from_be_bytes([header[4], header[5], header[6], header[7]]);
-        Ok((
-            Request {
-                node: self.node,
-                connection,
-                api,
-                version,
-                frame,
-            },
-            correlation,
-        ))
+        Ok(Request {
+            node: self.node,
+            connection,
+            api: ApiKey::try_from(i16::from_be_bytes([header[0], header[1]])).ok(),
+            version: i16::from_be_bytes([header[2], header[3]]),
+            correlation: i32::from_be_bytes([header[4], header[5], header[6], header[7]]),
+            frame,
+        })
     }
-}
-
-/// The answer with another error code: behind correlation id, tagged fields (none) and throttle time.
-fn with_code(mut frame: Vec<u8>, code: i16) -> Result<Vec<u8>> {
-    let place = frame.get_mut(9..11).context("an answer without error code")?;
-    place.copy_from_slice(&code.to_be_bytes());
-    Ok(frame)
-}
-
-pub(super) fn read_frame(stream: &mut impl Read) -> Result<Option<Vec<u8>>> {
-    let mut length = [0; 4];
-    if stream.read_exact(&mut length).is_err() {
-        return Ok(None);
-    }
-    let length = usize::try_from(i32::from_be_bytes(length))?;
-    ensure!(length <= MAX_FRAME, "a frame of {length} bytes");
-    let mut frame = vec![0; length];
-    stream.read_exact(&mut frame)?;
-    Ok(Some(frame))
-}
-
-pub(super) fn write_frame(stream: &mut impl Write, frame: &[u8]) -> Result<()> {
-    let mut bytes = Vec::with_capacity(frame.len() + 4);
-    bytes.extend_from_slice(&i32::try_from(frame.len())?.to_be_bytes());
-    bytes.extend_from_slice(frame);
-    Ok(stream.write_all(&bytes)?)
 }

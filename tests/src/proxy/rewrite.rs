@@ -1,15 +1,30 @@
-//! Answers that carry brokers' addresses (Metadata, FindCoordinator, DescribeCluster) get the proxy's ports instead.
+//! Answers that carry brokers' addresses (Metadata, FindCoordinator, DescribeCluster) get the proxy's ports instead, and ApiVersions
+//! offers no version of them, or of the transaction path, that the proxy cannot read.
 
 use std::collections::HashMap;
 
 use anyhow::Result;
-use bytes::{Buf, Bytes, BytesMut};
 use kafka_protocol::messages::{
-    ApiKey, DescribeClusterResponse, FindCoordinatorResponse, MetadataResponse, ResponseHeader,
+    ApiKey, ApiVersionsResponse, DescribeClusterResponse, FindCoordinatorResponse, MetadataResponse,
 };
-use kafka_protocol::protocol::{Decodable, Encodable, StrBytes};
+use kafka_protocol::protocol::StrBytes;
 
 use super::Request;
+use super::frame::changed;
+
+/// What the proxy has to read.
+const READ: [ApiKey; 10] = [
+    ApiKey::Metadata,
+    ApiKey::FindCoordinator,
+    ApiKey::DescribeCluster,
+    ApiKey::InitProducerId,
+    ApiKey::AddPartitionsToTxn,
+    ApiKey::AddOffsetsToTxn,
+    ApiKey::TxnOffsetCommit,
+    ApiKey::Produce,
+    ApiKey::EndTxn,
+    ApiKey::ApiVersions,
+];
 
 /// Brokers' ports and the proxy's ports that lead to them.
 #[derive(Debug, Default)]
@@ -25,25 +40,26 @@ impl AddressBook {
     /// The answer with the proxy's addresses in place of the brokers'.
     pub(super) fn rewrite(&self, request: &Request, frame: Vec<u8>) -> Result<Vec<u8>> {
         match request.api {
-            Some(ApiKey::Metadata) => rewritten(request, frame, |body: &mut MetadataResponse| {
+            Some(ApiKey::Metadata) => changed(request, frame, |body: &mut MetadataResponse| {
                 for broker in &mut body.brokers {
                     self.redirect(&mut broker.host, &mut broker.port);
                 }
             }),
-            Some(ApiKey::FindCoordinator) => {
-                rewritten(request, frame, |body: &mut FindCoordinatorResponse| {
-                    self.redirect(&mut body.host, &mut body.port);
-                    for coordinator in &mut body.coordinators {
-                        self.redirect(&mut coordinator.host, &mut coordinator.port);
-                    }
-                })
-            }
-            Some(ApiKey::DescribeCluster) => {
-                rewritten(request, frame, |body: &mut DescribeClusterResponse| {
-                    for broker in &mut body.brokers {
-                        self.redirect(&mut broker.host, &mut broker.port);
-                    }
-                })
+            Some(ApiKey::FindCoordinator) => changed(request, frame, |body: &mut FindCoordinatorResponse| {
+                self.redirect(&mut body.host, &mut body.port);
+                for coordinator in &mut body.coordinators {
+                    self.redirect(&mut coordinator.host, &mut coordinator.port);
+                }
+            }),
+            Some(ApiKey::DescribeCluster) => changed(request, frame, |body: &mut DescribeClusterResponse| {
+                for broker in &mut body.brokers {
+                    self.redirect(&mut broker.host, &mut broker.port);
+                }
+            }),
+            // A version that is newer than the proxy is answered with an error in version 0, and asked again.
+            Some(ApiKey::ApiVersions) if request.version <= ApiKey::ApiVersions.valid_versions().max => {
+                let plain = frame.clone();
+                Ok(changed(request, frame, limit_versions).unwrap_or(plain))
             }
             _ => Ok(frame),
         }
@@ -57,23 +73,10 @@ impl AddressBook {
     }
 }
 
-fn rewritten<T: Decodable + Encodable>(
-    request: &Request,
-    frame: Vec<u8>,
-    change: impl FnOnce(&mut T),
-) -> Result<Vec<u8>> {
-    let Some(api) = request.api else { return Ok(frame) };
-    let header_version = api.response_header_version(request.version);
-    let mut bytes = Bytes::from(frame);
-    let header = ResponseHeader::decode(&mut bytes, header_version)?;
-    let mut body = T::decode(&mut bytes, request.version)?;
-    anyhow::ensure!(
-        !bytes.has_remaining(),
-        "bytes are left over behind an answer to {api:?}"
-    );
-    change(&mut body);
-    let mut out = BytesMut::new();
-    header.encode(&mut out, header_version)?;
-    body.encode(&mut out, request.version)?;
-    Ok(out.to_vec())
+fn limit_versions(body: &mut ApiVersionsResponse) {
+    for offered in &mut body.api_keys {
+        if let Some(api) = READ.iter().find(|api| **api as i16 == offered.api_key) {
+            offered.max_version = offered.max_version.min(api.valid_versions().max);
+        }
+    }
 }

@@ -1,78 +1,80 @@
-//! Whether what a reader saw agrees with what the client said.
+//! Whether what readers saw agrees with what the client said, run by run.
 
 use std::collections::HashMap;
 
-use anyhow::{Result, ensure};
+use sealwax_tests::checker::{Anomaly, Limits, check};
+use sealwax_tests::history::{Event, Op, Phase, Start};
+use sealwax_tests::readers::Place;
 
-use crate::case::Case;
-use crate::workload::{Outcome, RECORDS, Run, TRANSACTIONS, value};
+use crate::workload::{BOUND, PARTITIONS, Run, run_of};
 
-/// Checks all runs against the values that a read_committed reader saw, those of a partition in their order.
-///
-/// # Errors
-/// Every case that does not agree, and how.
-pub(crate) fn check(runs: &[Run], seen: &[String]) -> Result<()> {
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (place, value) in seen.iter().enumerate() {
-        places.entry(value).or_default().push(place);
-    }
-    let faults: Vec<String> = runs
-        .iter()
-        .filter_map(|run| check_run(run, &places).err())
-        .map(|error| error.to_string())
-        .collect();
-    ensure!(faults.is_empty(), "{}", faults.join("\n"));
-    Ok(())
+/// What one reader saw of the topic, sorted by run.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    name: &'static str,
+    places: HashMap<String, Vec<Place>>,
 }
 
-fn check_run(run: &Run, places: &HashMap<&str, Vec<usize>>) -> Result<()> {
-    let Run {
-        case,
-        outcomes,
-        account,
-    } = run;
-    let mut last = [None; 2];
-    for (number, outcome) in (0..TRANSACTIONS).zip(outcomes) {
-        let what = format!("{case} ({account}): transaction {number} is {outcome:?}");
-        let count = count(*case, number, places);
-        let all = 2 * RECORDS;
-        let expected = match outcome {
-            Outcome::Committed => count == (all, all),
-            Outcome::Aborted => count == (0, 0),
-            Outcome::Unknown => count == (0, 0) || count == (all, all),
-        };
-        ensure!(
-            expected,
-            "{what}, but {} of its {all} records are there, {} times in all",
-            count.0,
-            count.1
-        );
-        for (partition, last) in (0..).zip(&mut last) {
-            for record in 0..RECORDS {
-                let place = places
-                    .get(value(*case, number, partition, record).as_str())
-                    .and_then(|places| places.first());
-                ensure!(
-                    place.is_none() || *last < place,
-                    "{what}, but record {record} of partition {partition} is out of order"
-                );
-                *last = place.or(*last);
-            }
+impl Reading {
+    pub(crate) fn new(name: &'static str, places: Vec<Place>) -> Self {
+        let mut by_run: HashMap<String, Vec<Place>> = HashMap::new();
+        for place in places {
+            by_run
+                .entry(run_of(&place.value).to_owned())
+                .or_default()
+                .push(place);
         }
+        Self { name, places: by_run }
     }
-    Ok(())
+
+    /// What it saw of a run, as if it had read nothing else.
+    fn events(&self, run: &str, topic: &str, at: u64) -> Vec<Event> {
+        let keys: Vec<String> = (0..PARTITIONS)
+            .map(|partition| format!("{topic}/{partition}"))
+            .collect();
+        let mut ops = vec![Op::Assign {
+            keys: keys.clone(),
+            start: Start::Beginning,
+        }];
+        for place in self.places.get(run).into_iter().flatten() {
+            ops.push(Op::Poll {
+                key: format!("{topic}/{}", place.partition),
+                records: vec![(place.offset, place.value.clone())],
+            });
+        }
+        ops.extend(keys.into_iter().map(|key| Op::Drain { key }));
+        ops.into_iter().map(|op| found(self.name, at, op)).collect()
+    }
 }
 
-/// How many records of a transaction are there, and how often all together.
-fn count(case: Case, number: u64, places: &HashMap<&str, Vec<usize>>) -> (u64, u64) {
-    let mut count = (0, 0);
-    for partition in 0..2 {
-        for record in 0..RECORDS {
-            if let Some(places) = places.get(value(case, number, partition, record).as_str()) {
-                count.0 += 1;
-                count.1 += places.len() as u64;
-            }
-        }
+/// A run's history, with what was found afterwards, and what the checker says of it. `offset` is the group's, if it was asked for.
+pub(crate) fn judge(
+    run: &Run,
+    topic: &str,
+    readings: &[&Reading],
+    offset: Option<Option<i64>>,
+) -> Vec<Anomaly> {
+    let name = run.case.to_string();
+    let mut events = run.events.clone();
+    let at = events.last().map_or(0, |event| event.at);
+    for reading in readings {
+        events.extend(reading.events(&name, topic, at));
     }
-    count
+    if let Some(offset) = offset {
+        let group = run.group.clone();
+        let key = format!("{topic}/0");
+        events.push(found("librdkafka", at, Op::GroupOffset { group, key, offset }));
+    }
+    check(&events, Limits { patience: BOUND })
+}
+
+fn found(reader: &str, at: u64, op: Op) -> Event {
+    Event {
+        at,
+        process: reader.to_owned(),
+        instance: 0,
+        transaction: None,
+        phase: Phase::Ok,
+        op,
+    }
 }

@@ -1,16 +1,23 @@
 //! The proxy's rule that carries out one case, and what it saw.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use kafka_protocol::messages::ApiKey;
 use sealwax_tests::proxy::{Request, Rule, Verdict, deliver};
 
 use crate::case::{Case, Fault, Reach, Target};
 
+/// Behind the request's timeout, and well within it.
+const LONG: Duration = Duration::from_millis(1500);
+const SHORT: Duration = Duration::from_millis(300);
+
 /// A case being carried out.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
     case: Case,
+    /// The consumer group whose coordinator is looked up.
+    group: String,
     /// The brokers' own addresses.
     bootstrap: String,
     seen: Arc<Mutex<Seen>>,
@@ -20,12 +27,13 @@ pub(crate) struct Script {
 struct Seen {
     /// Number of the transaction that is open.
     transaction: u64,
-    /// Requests of the case's kind.
+    /// Frames of the case's kind.
     count: usize,
     phase: Phase,
+    struck: Option<Instant>,
     /// EndTxn(commit) requests of the open transaction.
     commits: usize,
-    held: Option<(u64, Request)>,
+    kept: Option<(u64, Request)>,
     delivered: Option<String>,
 }
 
@@ -39,9 +47,10 @@ enum Phase {
 }
 
 impl Script {
-    pub(crate) fn new(case: Case, bootstrap: String) -> Self {
+    pub(crate) fn new(case: Case, group: String, bootstrap: String) -> Self {
         Self {
             case,
+            group,
             bootstrap,
             seen: Arc::default(),
         }
@@ -67,13 +76,19 @@ impl Script {
         self.seen().commits > 0
     }
 
+    /// When the fault struck first.
+    pub(crate) fn struck(&self) -> Option<Instant> {
+        self.seen().struck
+    }
+
     /// What came of the case.
     pub(crate) fn account(&self) -> String {
         let seen = self.seen();
-        match (&seen.phase, &seen.delivered) {
-            (Phase::Ahead, _) => "no such request".to_owned(),
-            (_, Some(delivered)) => format!("late, {delivered}"),
-            (_, None) => "done".to_owned(),
+        match (&seen.phase, &seen.delivered, &seen.kept) {
+            (Phase::Ahead, ..) => "no such request".to_owned(),
+            (_, Some(delivered), _) => format!("late, {delivered}"),
+            (_, None, Some(_)) => "kept for ever".to_owned(),
+            (_, None, None) => "done".to_owned(),
         }
     }
 
@@ -84,17 +99,22 @@ impl Script {
     fn is_meant(&self, request: &Request) -> bool {
         let Some(api) = request.api else { return false };
         match self.case.target {
+            Target::FindTransactionCoordinator => {
+                api == ApiKey::FindCoordinator && !request.mentions(&self.group)
+            }
+            Target::FindGroupCoordinator => api == ApiKey::FindCoordinator && request.mentions(&self.group),
             Target::InitProducerId => api == ApiKey::InitProducerId,
             Target::AddPartitionsToTxn => api == ApiKey::AddPartitionsToTxn,
+            Target::AddOffsetsToTxn => api == ApiKey::AddOffsetsToTxn,
+            Target::TxnOffsetCommit => api == ApiKey::TxnOffsetCommit,
             Target::Produce => api == ApiKey::Produce,
             Target::Commit => api == ApiKey::EndTxn && commits(request),
             Target::Abort => api == ApiKey::EndTxn && !commits(request),
-            Target::FindCoordinator => api == ApiKey::FindCoordinator,
             Target::Metadata => api == ApiKey::Metadata,
         }
     }
 
-    /// Whether the fault strikes this request.
+    /// Whether the fault strikes this frame.
     fn strikes(&self, request: &Request) -> bool {
         if !self.is_meant(request) {
             return false;
@@ -104,6 +124,7 @@ impl Script {
         match (seen.phase, self.case.reach) {
             (Phase::Lasting, _) => true,
             (Phase::Ahead, reach) if seen.count == self.case.occurrence => {
+                seen.struck = Some(Instant::now());
                 seen.phase = match reach {
                     Reach::Once => Phase::Over,
                     Reach::UntilReturned => Phase::Lasting,
@@ -114,19 +135,22 @@ impl Script {
         }
     }
 
-    fn deliver_what_was_held(&self) {
-        let held = {
+    fn keep(&self, request: &Request) {
+        let mut seen = self.seen();
+        seen.kept = Some((seen.transaction, request.clone()));
+    }
+
+    fn deliver_what_was_kept(&self) {
+        let kept = {
             let mut seen = self.seen();
             let now = seen.transaction;
-            seen.held.take_if(|(then, _)| *then < now)
+            seen.kept.take_if(|(then, _)| *then < now)
         };
-        if let Some((_, request)) = held {
+        if let Some((_, request)) = kept {
             let outcome = match deliver(&self.bootstrap, &request) {
-                Ok(answer) => match (request.api, answer.get(9..11)) {
-                    (Some(ApiKey::EndTxn), Some([high, low])) => {
-                        format!("answered {}", i16::from_be_bytes([*high, *low]))
-                    }
-                    _ => "answered".to_owned(),
+                Ok(answer) => match end_txn_code(&request, &answer) {
+                    Some(code) => format!("answered {code}"),
+                    None => "answered".to_owned(),
                 },
                 Err(error) => format!("{error:#}"),
             };
@@ -140,39 +164,74 @@ impl Rule for Script {
         if request.api == Some(ApiKey::EndTxn) && commits(request) {
             self.seen().commits += 1;
         }
-        match self.case.fault {
-            Fault::CutBefore if self.strikes(request) => Verdict::Cut,
-            Fault::HoldRequest if self.strikes(request) => Verdict::Hold,
-            Fault::Late if self.strikes(request) => {
-                let mut seen = self.seen();
-                if seen.held.is_none() && seen.delivered.is_none() {
-                    seen.held = Some((seen.transaction, request.clone()));
-                }
-                Verdict::Hold
-            }
-            _ => Verdict::Pass,
+        let verdict = match self.case.fault {
+            Fault::CutBefore => Verdict::Cut,
+            Fault::CutWithinRequest => Verdict::CutWithin,
+            Fault::HoldRequest | Fault::Late => Verdict::Hold,
+            Fault::DelayRequest => Verdict::Delay(LONG),
+            Fault::TrickleRequest => Verdict::Trickle,
+            Fault::Twice => Verdict::Twice,
+            Fault::TwiceLate => Verdict::Pass,
+            Fault::Refused(code) => Verdict::Refuse(code),
+            Fault::CutAfter
+            | Fault::CutWithinAnswer
+            | Fault::HoldAnswer
+            | Fault::DelayAnswer
+            | Fault::TrickleAnswer
+            | Fault::Denied(_) => return Verdict::Pass,
+        };
+        if !self.strikes(request) {
+            return Verdict::Pass;
         }
+        if matches!(self.case.fault, Fault::Late | Fault::TwiceLate) {
+            self.keep(request);
+        }
+        verdict
     }
 
     fn answer(&self, request: &Request) -> Verdict {
         if request.api == Some(ApiKey::Produce) {
-            self.deliver_what_was_held();
+            self.deliver_what_was_kept();
         }
-        match self.case.fault {
-            Fault::CutAfter if self.strikes(request) => Verdict::Cut,
-            Fault::HoldAnswer if self.strikes(request) => Verdict::Hold,
-            Fault::Denied(code) if self.strikes(request) => Verdict::Code(code),
-            _ => Verdict::Pass,
+        let verdict = match self.case.fault {
+            Fault::CutAfter => Verdict::Cut,
+            Fault::CutWithinAnswer => Verdict::CutWithin,
+            Fault::HoldAnswer => Verdict::Hold,
+            Fault::DelayAnswer => Verdict::Delay(SHORT),
+            Fault::TrickleAnswer => Verdict::Trickle,
+            Fault::Denied(code) => Verdict::Code(code),
+            Fault::CutBefore
+            | Fault::CutWithinRequest
+            | Fault::HoldRequest
+            | Fault::DelayRequest
+            | Fault::TrickleRequest
+            | Fault::Twice
+            | Fault::Late
+            | Fault::TwiceLate
+            | Fault::Refused(_) => return Verdict::Pass,
+        };
+        if self.strikes(request) {
+            verdict
+        } else {
+            Verdict::Pass
         }
     }
 }
 
-/// Whether an EndTxn of version 3 or above commits: the byte in front of the (absent) tagged fields at its end.
+/// Whether an EndTxn commits: the last byte, before the (absent) tagged fields that version 3 has added.
 fn commits(request: &Request) -> bool {
-    let frame = &request.frame;
-    frame
-        .len()
-        .checked_sub(2)
-        .and_then(|place| frame.get(place))
+    let behind = if request.version >= 3 { 2 } else { 1 };
+    let place = request.frame.len().checked_sub(behind);
+    place
+        .and_then(|place| request.frame.get(place))
         .is_some_and(|byte| *byte == 1)
+}
+
+/// The code of EndTxn's answer: behind the correlation id, the (absent) tagged fields of version 3, and the throttle time.
+fn end_txn_code(request: &Request, answer: &[u8]) -> Option<i16> {
+    let place = if request.version >= 3 { 9 } else { 8 };
+    match answer.get(place..place + 2) {
+        Some([high, low]) if request.api == Some(ApiKey::EndTxn) => Some(i16::from_be_bytes([*high, *low])),
+        _ => None,
+    }
 }

@@ -1,189 +1,195 @@
-//! What a case is tried on: one producer, ten transactions over two partitions, and what the client said about each of them.
+//! What a case is tried on: one producer after the other if need be, some transactions, and what came of each of them.
 
+use std::fmt;
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use sealwax::config::ProducerConfig;
-use sealwax::{Client, CommitError, Error, ErrorKind, Record, Transaction, TransactionalProducer};
+use sealwax::{Client, Error, TransactionalProducer};
+use sealwax_tests::history::{Event, Journal};
 use sealwax_tests::proxy::Proxy;
 use sealwax_tests::scratch::unique;
 
 use crate::case::Case;
 use crate::script::Script;
 
-/// Transactions of a run.
-pub(crate) const TRANSACTIONS: u64 = 10;
-/// Records of a transaction in each of the two partitions.
-pub(crate) const RECORDS: u64 = 3;
-const REQUEST_TIMEOUT: Duration = Duration::from_millis(1500);
-const MAX_BLOCK: Duration = Duration::from_secs(4);
-const DELIVERY_TIMEOUT: Duration = Duration::from_secs(4);
-/// No call may take longer than all its limits together.
-const BOUND: Duration = Duration::from_secs(20);
+/// Partitions of the topic.
+pub(crate) const PARTITIONS: i32 = 3;
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_BLOCK: Duration = Duration::from_secs(3);
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(3);
+/// No call may take longer than all its limits together, on a machine that is busy with a dozen of them.
+pub(crate) const BOUND: Duration = Duration::from_secs(20);
 /// Times that a call which said that it may be called again is called again.
-const TRIES: usize = 8;
+pub(crate) const TRIES: usize = 8;
 
 /// What the client said of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     Committed,
     Aborted,
     Unknown,
+    /// Fenced, or beyond use.
+    Lost,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Committed => "C",
+            Self::Aborted => "A",
+            Self::Unknown => "U",
+            Self::Lost => "L",
+        })
+    }
 }
 
 /// A run's result.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) case: Case,
+    pub(crate) group: String,
+    /// One per transaction; a lost one is tried again with a new producer, as the next.
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) account: String,
+    /// From the fault to the next commit.
+    pub(crate) recovery: Option<Duration>,
+    pub(crate) events: Vec<Event>,
+    /// Why the run did not end as it should have, whatever readers say.
+    pub(crate) failure: Option<String>,
 }
 
-/// The value of a record.
-pub(crate) fn value(case: Case, transaction: u64, partition: i32, number: u64) -> String {
-    format!("{case}|{transaction}|{partition}|{number}")
+/// One run's surroundings.
+pub(crate) struct Place<'a> {
+    pub(crate) case: Case,
+    pub(crate) script: &'a Script,
+    bootstrap: String,
+    pub(crate) topic: &'a str,
+    pub(crate) group: &'a str,
+    id: String,
+    journal: &'a Journal,
 }
 
 /// Runs a case against the brokers at `bootstrap`.
 ///
 /// # Errors
-/// If a call takes longer than it may, or the producer is lost, or an outcome is unknown for no reason.
+/// If the proxy cannot be started. What the client does wrong is part of the result.
 pub(crate) async fn run(case: Case, bootstrap: &str, topic: &str) -> Result<Run> {
-    let script = Script::new(case, bootstrap.to_owned());
+    let group = unique("faults-group");
+    let script = Script::new(case, group.clone(), bootstrap.to_owned());
     let proxy = Proxy::start(bootstrap, script.clone())?;
-    let outcomes = transactions(case, &script, &proxy.bootstrap(), topic)
-        .await
-        .with_context(|| format!("{case} ({})", script.account()))?;
+    let journal = Journal::new();
+    let place = Place {
+        case,
+        script: &script,
+        bootstrap: proxy.bootstrap(),
+        topic,
+        group: &group,
+        id: unique("faults-id"),
+        journal: &journal,
+    };
+    let mut outcomes = Vec::new();
+    let mut recovery = None;
+    let ended = place.transactions(&mut outcomes, &mut recovery).await;
     Ok(Run {
         case,
+        group,
         outcomes,
         account: script.account(),
+        recovery,
+        events: journal.events()?,
+        failure: ended.err().map(|error| format!("{error:#}")),
     })
 }
 
-async fn transactions(case: Case, script: &Script, bootstrap: &str, topic: &str) -> Result<Vec<Outcome>> {
-    let client = repeated(script, "connect", || {
-        Client::builder([bootstrap])
-            .request_timeout(REQUEST_TIMEOUT)
-            .connect()
-    })
-    .await?;
-    let mut config = ProducerConfig::default();
-    config.max_block = MAX_BLOCK;
-    config.delivery_timeout = DELIVERY_TIMEOUT;
-    let id = unique("faults");
-    let mut producer = repeated(script, "build", || {
-        client
-            .transactional_producer(id.as_str())
-            .config(config.clone())
-            .build()
-    })
-    .await?;
-    let mut outcomes = Vec::new();
-    for transaction in 0..TRANSACTIONS {
-        script.enter(transaction);
-        let outcome = one(case, script, &mut producer, topic, transaction).await;
-        outcomes.push(outcome.with_context(|| format!("transaction {transaction} after {outcomes:?}"))?);
-        script.calm();
-    }
-    bounded("close", producer.close(BOUND)).await??;
-    Ok(outcomes)
+/// The run that a value belongs to.
+pub(crate) fn run_of(value: &str) -> &str {
+    value.split_once('|').map_or(value, |(run, _)| run)
 }
 
-async fn one(
-    case: Case,
-    script: &Script,
-    producer: &mut TransactionalProducer,
-    topic: &str,
-    number: u64,
-) -> Result<Outcome> {
-    let mut tries = 0;
-    // The borrow checker cannot see that a failed begin borrows nothing, so that the one that succeeds is asked for twice.
-    loop {
-        let begun = bounded("begin", producer.begin()).await?.map(drop);
-        match begun {
-            Ok(()) => break,
-            Err(error) if error.kind() == ErrorKind::Timeout && tries < TRIES => tries += 1,
-            Err(error) => return Err(error.into()),
-        }
-        script.calm();
-    }
-    let mut transaction = bounded("begin", producer.begin()).await??;
-    if let Err(error) = send_all(case, &mut transaction, topic, number).await? {
-        ensure!(error.kind() != ErrorKind::Fenced, "a send was refused: {error}");
-        script.calm();
-        return abort(transaction).await;
-    }
-    if number % 3 == 2 {
-        return abort(transaction).await;
-    }
-    match bounded("commit", transaction.commit()).await? {
-        Ok(_committed) => Ok(Outcome::Committed),
-        Err(CommitError::Aborted(_)) => Ok(Outcome::Aborted),
-        Err(CommitError::Unknown(error)) => {
-            ensure!(
-                script.saw_commit(),
-                "unknown although no EndTxn was sent: {error}"
-            );
-            Ok(Outcome::Unknown)
-        }
-        Err(other) => bail!("the producer is lost: {other}"),
-    }
-}
-
-/// The second partition's records follow when the first one's are in the log, in most transactions.
-async fn send_all(
-    case: Case,
-    transaction: &mut Transaction<'_>,
-    topic: &str,
-    number: u64,
-) -> Result<Result<(), Error>> {
-    for partition in 0..2 {
-        let mut last = None;
-        for record in 0..RECORDS {
-            let value = value(case, number, partition, record);
-            let record = Record::new(topic, &value).partition(partition);
-            match bounded("send", transaction.send(record)).await? {
-                Ok(delivery) => last = Some(delivery),
-                Err(error) => return Ok(Err(error)),
+impl Place<'_> {
+    async fn transactions(&self, outcomes: &mut Vec<Outcome>, recovery: &mut Option<Duration>) -> Result<()> {
+        let mut instance = 0;
+        let mut producer = self.producer().await?;
+        for number in 0..self.case.transactions() {
+            self.script.enter(number);
+            let name = self.case.to_string();
+            let scribe = self.journal.scribe(name, instance).within(number);
+            let outcome = self
+                .one(&scribe, &mut producer, number)
+                .await
+                .with_context(|| format!("transaction {number}"))?;
+            outcomes.push(outcome);
+            self.script.calm();
+            if let Some(struck) = self.script.struck()
+                && outcome == Outcome::Committed
+                && recovery.is_none()
+            {
+                *recovery = Some(Instant::now() - struck);
+            }
+            if outcome == Outcome::Lost || self.case.target.is_asked_at_the_start() {
+                instance += 1;
+                producer = self.successor(producer, outcome).await?;
             }
         }
-        if let Some(delivery) = last.filter(|_| number % 4 != 3)
-            && let Err(error) = bounded("delivery", delivery.wait()).await?
-        {
-            return Ok(Err(error));
+        Ok(bounded("close", producer.close(BOUND)).await??)
+    }
+
+    /// Another producer with the same transactional id.
+    async fn successor(
+        &self,
+        producer: TransactionalProducer,
+        last: Outcome,
+    ) -> Result<TransactionalProducer> {
+        let closed = bounded("close", producer.close(MAX_BLOCK)).await?;
+        match last {
+            Outcome::Lost => ensure!(self.case.may_lose_the_producer(), "the producer is lost"),
+            Outcome::Committed | Outcome::Aborted | Outcome::Unknown => closed.context("close")?,
         }
+        self.producer().await
     }
-    Ok(Ok(()))
-}
 
-async fn abort(transaction: Transaction<'_>) -> Result<Outcome> {
-    match bounded("abort", transaction.abort()).await? {
-        Ok(()) => Ok(Outcome::Aborted),
-        Err(error) if error.kind() == ErrorKind::Timeout => Ok(Outcome::Aborted),
-        Err(error) => Err(error.into()),
+    async fn producer(&self) -> Result<TransactionalProducer> {
+        let client = self
+            .repeated("connect", || {
+                Client::builder([self.bootstrap.as_str()])
+                    .request_timeout(REQUEST_TIMEOUT)
+                    .connect()
+            })
+            .await?;
+        let mut config = ProducerConfig::default();
+        config.max_block = MAX_BLOCK;
+        config.delivery_timeout = DELIVERY_TIMEOUT;
+        config.epoch_bump = self.case.epoch_bump();
+        self.repeated("build", || {
+            client
+                .transactional_producer(self.id.as_str())
+                .config(config.clone())
+                .build()
+        })
+        .await
     }
-}
 
-async fn repeated<T, F: Future<Output = Result<T, Error>>>(
-    script: &Script,
-    what: &str,
-    mut call: impl FnMut() -> F,
-) -> Result<T> {
-    let mut last = None;
-    for _ in 0..TRIES {
-        match bounded(what, call()).await? {
-            Ok(value) => return Ok(value),
-            Err(error) => last = Some(error),
+    async fn repeated<T, F: Future<Output = Result<T, Error>>>(
+        &self,
+        what: &str,
+        mut call: impl FnMut() -> F,
+    ) -> Result<T> {
+        let mut last = None;
+        for _ in 0..TRIES {
+            match bounded(what, call()).await? {
+                Ok(value) => return Ok(value),
+                Err(error) => last = Some(error),
+            }
+            self.script.calm();
         }
-        script.calm();
+        Err(last.context("never tried")?).context(what.to_owned())
     }
-    Err(last.context("never tried")?.into())
 }
 
-async fn bounded<T>(what: &str, call: impl Future<Output = T>) -> Result<T> {
+pub(crate) async fn bounded<T>(what: &str, call: impl Future<Output = T>) -> Result<T> {
     tokio::time::timeout(BOUND, call)
         .await
-        .with_context(|| format!("{what} did not return within {BOUND:?}"))
+        .with_context(|| format!("hang: {what} did not return within {BOUND:?}"))
 }

@@ -30,7 +30,8 @@ impl TransactionManager {
         told: ProducerIdAndEpoch,
     ) -> Option<RetryKind> {
         use end_txn::Outcome;
-        if leaves_doubt(code) {
+        // The transition that is said to be going on may be the one that was asked for.
+        if leaves_doubt(code) || code == ErrorCode::CONCURRENT_TRANSACTIONS {
             self.change(State::ending_in_doubt);
         }
         match end_txn::classify(code, intent, version) {

@@ -222,6 +222,21 @@ fn a_commit_that_the_coordinator_denies_may_have_taken_effect() {
 }
 
 #[test]
+fn a_commit_that_meets_another_transition_to_the_end_is_unknown() {
+    for version in BOTH {
+        let (mut harness, serial) = started(version);
+        let taken = harness.append(0, Some(serial)).unwrap();
+        harness.run_for(Duration::from_millis(50));
+        harness.faults = lasting(Fault::Says(ErrorCode::CONCURRENT_TRANSACTIONS)).into();
+        let verdict = harness.commit(serial);
+        assert!(matches!(verdict, Verdict::Unknown(_)), "{verdict:?}");
+        harness.faults.clear();
+        harness.begin().unwrap();
+        assert_eq!(harness.in_log(taken.value), [Status::Aborted]);
+    }
+}
+
+#[test]
 fn a_commit_that_was_denied_and_then_fenced_is_unknown() {
     for version in BOTH {
         for (denial, code) in DENIALS.iter().enumerate() {
