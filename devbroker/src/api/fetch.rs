@@ -25,70 +25,95 @@ pub(super) fn handle(state: &State, call: &Call, request: &FetchRequest) -> Repl
     if request.session_id != 0 {
         return answer(failed(ErrorCode::FETCH_SESSION_ID_NOT_FOUND));
     }
-    let mut room = usize::try_from(request.max_bytes).unwrap_or_default();
-    let mut total = 0;
-    let mut hinted = Vec::new();
-    let mut failures = 0;
-    let topics = request.topics.iter().map(|topic| {
-        let name = name_of(state, call, topic);
-        let partitions = topic.partitions.iter().map(|wanted| {
-            let partition =
-                TopicPartition::new(Arc::clone(name.as_ref().unwrap_or(&topic.name)), wanted.index);
-            let read = name.as_ref().map_err(|code| *code).and_then(|_| {
-                read(
-                    state,
-                    call,
-                    request,
-                    &partition,
-                    wanted,
-                    Range {
-                        room,
-                        is_first: total == 0,
-                    },
-                )
-            });
-            let (result, hint) = match read {
-                Ok(result) => (result, None),
-                Err(code) => {
-                    failures += 1;
-                    let hint = hint(state, call, &partition, code);
-                    hinted.extend(hint.map(|hint| hint.leader));
-                    (refused(wanted, code, request.isolation_level), hint)
-                }
-            };
-            total += result.records.len();
-            room = room.saturating_sub(result.records.len());
-            FetchPartitionResponse {
-                current_leader: hint,
-                ..result
-            }
-        });
-        let partitions = partitions.collect();
-        if call.version < FIRST_WITH_TOPIC_IDS {
-            FetchTopicResponse {
-                name: Arc::clone(&topic.name),
-                id: Uuid::nil(),
-                partitions,
-            }
-        } else {
-            FetchTopicResponse {
-                name: "".into(),
-                id: topic.id,
-                partitions,
-            }
-        }
-    });
-    let topics: Vec<FetchTopicResponse> = topics.collect();
-    let deadline = call.begun + Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or_default());
-    let is_enough = total >= usize::try_from(request.min_bytes).unwrap_or_default();
-    if !is_enough && failures == 0 && call.now < deadline && !request.topics.is_empty() {
+    let mut reading = Reading {
+        state,
+        call,
+        request,
+        room: usize::try_from(request.max_bytes).unwrap_or_default(),
+        total: 0,
+        failures: 0,
+        hinted: Vec::new(),
+    };
+    let topics: Vec<FetchTopicResponse> = request.topics.iter().map(|topic| reading.topic(topic)).collect();
+    let wait = Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or_default());
+    let deadline = call.begun + wait;
+    let is_enough = reading.total >= usize::try_from(request.min_bytes).unwrap_or_default();
+    if !is_enough && reading.failures == 0 && call.now < deadline && !topics.is_empty() {
         return Reply::AwaitData(deadline);
     }
     answer(FetchResponse {
         topics,
-        node_endpoints: endpoints(hinted),
+        node_endpoints: endpoints(reading.hinted),
         ..failed(ErrorCode::NONE)
     })
+}
+
+/// An answer as it grows.
+struct Reading<'a> {
+    state: &'a State,
+    call: &'a Call,
+    request: &'a FetchRequest,
+    /// Bytes that still fit.
+    room: usize,
+    total: usize,
+    failures: usize,
+    hinted: Vec<NodeId>,
+}
+
+impl Reading<'_> {
+    fn topic(&mut self, topic: &FetchTopic) -> FetchTopicResponse {
+        let name = name_of(self.state, self.call, topic);
+        let partitions = topic
+            .partitions
+            .iter()
+            .map(|wanted| match &name {
+                Ok(name) => self.partition(TopicPartition::new(Arc::clone(name), wanted.index), wanted),
+                Err(code) => self.refuse(wanted, *code, None),
+            })
+            .collect();
+        let by_name = self.call.version < FIRST_WITH_TOPIC_IDS;
+        FetchTopicResponse {
+            name: if by_name {
+                Arc::clone(&topic.name)
+            } else {
+                "".into()
+            },
+            id: if by_name { Uuid::nil() } else { topic.id },
+            partitions,
+        }
+    }
+
+    fn partition(&mut self, partition: TopicPartition, wanted: &FetchPartition) -> FetchPartitionResponse {
+        let range = Range {
+            room: self.room,
+            is_first: self.total == 0,
+        };
+        match read(self.state, self.call, self.request, &partition, wanted, range) {
+            Ok(result) => {
+                self.total += result.records.len();
+                self.room = self.room.saturating_sub(result.records.len());
+                result
+            }
+            Err(code) => {
+                let hint = hint(self.state, self.call, &partition, code);
+                self.refuse(wanted, code, hint)
+            }
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        wanted: &FetchPartition,
+        code: ErrorCode,
+        hint: Option<LeaderHint>,
+    ) -> FetchPartitionResponse {
+        self.failures += 1;
+        self.hinted.extend(hint.map(|hint| hint.leader));
+        FetchPartitionResponse {
+            current_leader: hint,
+            ..refused(wanted, code, self.request.isolation_level)
+        }
+    }
 }
 
 /// An answer that says `code` of the whole request.

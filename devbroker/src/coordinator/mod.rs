@@ -22,3 +22,6 @@ pub(crate) use add_partitions::Added;
 pub(crate) use end_txn::Ended;
 pub(crate) use init_producer_id::Initialized;
 pub use metadata::{Level, OpenTransaction, Outcome, Phase, TransactionMetadata};
+
+#[cfg(test)]
+mod tests;

@@ -96,3 +96,6 @@ impl PartitionLog {
             .find_map(LogBatch::control)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,10 @@
-//! Whole requests through the cluster, as a client sends them.
+//! Whole requests through the cluster, as a client sends them, and what an operator does between them.
 
-use std::sync::Arc;
+mod moves;
+mod offsets;
+mod transactions;
+mod versions;
+mod waiting;
 
 use bytes::Bytes;
 use sealwax_protocol::error_code::ErrorCode;
@@ -34,7 +38,8 @@ impl Driver {
         }
     }
 
-    fn ask(&mut self, node: NodeId, version: i16, body: impl Into<RequestBody>) -> ResponseBody {
+    /// Sends a request and does not wait.
+    fn send(&mut self, node: NodeId, version: i16, body: impl Into<RequestBody>) -> Origin {
         self.correlation += 1;
         let origin = Origin {
             node,
@@ -43,6 +48,11 @@ impl Driver {
         };
         self.cluster
             .handle_request(self.now, origin, version, body.into());
+        origin
+    }
+
+    fn ask(&mut self, node: NodeId, version: i16, body: impl Into<RequestBody>) -> ResponseBody {
+        let origin = self.send(node, version, body);
         loop {
             if let Some(answer) = self.cluster.poll_answer() {
                 assert_eq!(answer.to, origin);
@@ -92,6 +102,28 @@ impl Driver {
         ok(ErrorCode(topic.results_by_partition[0].partition_error_code))
     }
 
+    fn produce_request(
+        &self,
+        producer: ProducerIdAndEpoch,
+        index: i32,
+        sequence: i32,
+        value: &str,
+    ) -> ProduceRequest {
+        ProduceRequest {
+            transactional_id: Some("x".into()),
+            acks: -1,
+            timeout_ms: 1000,
+            topics: vec![ProduceTopic {
+                name: T.into(),
+                id: self.cluster.topic_id(T).unwrap(),
+                partitions: vec![ProducePartition {
+                    index,
+                    records: batch(producer, sequence, value),
+                }],
+            }],
+        }
+    }
+
     fn produce(
         &mut self,
         version: i16,
@@ -100,21 +132,8 @@ impl Driver {
         sequence: i32,
         value: &str,
     ) -> Result<i64, ErrorCode> {
-        let partition = TopicPartition::new(T, index);
-        let (node, _) = self.cluster.leader(&partition).unwrap();
-        let request = ProduceRequest {
-            transactional_id: Some("x".into()),
-            acks: -1,
-            timeout_ms: 1000,
-            topics: vec![ProduceTopic {
-                name: Arc::clone(&partition.topic),
-                id: self.cluster.topic_id(T).unwrap(),
-                partitions: vec![ProducePartition {
-                    index,
-                    records: batch(producer, sequence, value),
-                }],
-            }],
-        };
+        let (node, _) = self.cluster.leader(&partition(index)).unwrap();
+        let request = self.produce_request(producer, index, sequence, value);
         let ResponseBody::Produce(answer) = self.ask(node, version, request) else {
             panic!()
         };
@@ -129,6 +148,16 @@ impl Driver {
         committed: bool,
     ) -> Result<ProducerIdAndEpoch, ErrorCode> {
         let node = self.cluster.transaction_coordinator("x").unwrap();
+        self.end_at(node, version, producer, committed)
+    }
+
+    fn end_at(
+        &mut self,
+        node: NodeId,
+        version: i16,
+        producer: ProducerIdAndEpoch,
+        committed: bool,
+    ) -> Result<ProducerIdAndEpoch, ErrorCode> {
         let request = EndTxnRequest::default()
             .with_transactional_id(TransactionalId(text("x")))
             .with_producer_id(producer.id.0.into())
@@ -171,49 +200,6 @@ fn tv1() -> Settings {
     }
 }
 
-#[test]
-fn a_transaction_of_tv1_commits_and_the_next_aborts() {
-    let mut driver = Driver::new(tv1());
-    let producer = driver.init(ProducerIdAndEpoch::NONE).unwrap();
-    assert_eq!(
-        driver.produce(11, producer, 0, 0, "early"),
-        Err(ErrorCode::TRANSACTION_ABORTABLE)
-    );
-    driver.add(producer, 0).unwrap();
-    assert_eq!(driver.produce(11, producer, 0, 0, "a"), Ok(0));
-    assert_eq!(
-        driver.produce(11, producer, 0, 0, "a"),
-        Ok(0),
-        "a repeat has its offset"
-    );
-    assert_eq!(driver.committed(0), [""; 0]);
-    driver.end(4, producer, true).unwrap();
-    assert_eq!(driver.add(producer, 1), Err(ErrorCode::CONCURRENT_TRANSACTIONS));
-    driver.settle();
-    driver.end(4, producer, true).unwrap();
-    assert_eq!(driver.end(4, producer, false), Err(ErrorCode::INVALID_TXN_STATE));
-    driver.add(producer, 0).unwrap();
-    assert_eq!(driver.produce(11, producer, 0, 1, "b"), Ok(2));
-    driver.end(4, producer, false).unwrap();
-    driver.settle();
-    assert_eq!(driver.committed(0), ["a"]);
-}
-
-#[test]
-fn a_transaction_of_tv2_commits_and_the_next_aborts() {
-    let mut driver = Driver::new(Settings::default());
-    let producer = driver.init(ProducerIdAndEpoch::NONE).unwrap();
-    assert_eq!(driver.produce(13, producer, 0, 0, "a"), Ok(0));
-    let next = driver.end(5, producer, true).unwrap();
-    assert_eq!(next.epoch.0, producer.epoch.0 + 1);
-    // The leader waits for the coordinator.
-    assert_eq!(driver.produce(13, next, 0, 0, "b"), Ok(2));
-    assert_eq!(
-        driver.produce(13, producer, 1, 0, "late"),
-        Err(ErrorCode::INVALID_PRODUCER_EPOCH)
-    );
-    driver.end(5, next, false).unwrap();
-    driver.settle();
-    driver.end(5, next, false).unwrap();
-    assert_eq!(driver.committed(0), ["a"]);
+fn partition(index: i32) -> TopicPartition {
+    TopicPartition::new(T, index)
 }
