@@ -1,5 +1,6 @@
 //! Tasks of the sealwax repository, as a library: the `tests` package boots its Kafka clusters through [`kafka`].
 
+pub mod apart;
 pub mod cli;
 pub mod demo;
 pub mod deny;
@@ -8,6 +9,7 @@ pub mod kafka;
 pub mod layers;
 pub mod leash;
 mod metadata;
+pub mod nemesis;
 pub mod outcome;
 pub mod sizes;
 mod source;
