@@ -1,8 +1,10 @@
 //! What the tests on real brokers are made of: clusters, a proxy that knows frames, worker processes, numbered files, and
-//! readers that are not ours.
+//! readers that are not ours; histories of what was done, and the checker of what they promise.
 
 pub mod binary;
+pub mod checker;
 pub mod clusters;
+pub mod history;
 pub mod numbers;
 pub mod process;
 pub mod progress;
