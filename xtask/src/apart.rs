@@ -44,7 +44,9 @@ pub fn is_apart() -> bool {
 /// [`Refused`] if it does not.
 pub fn try_out() -> Result<()> {
     if !rustix::process::geteuid().is_root() {
-        return Err(Refused("network namespaces can be made by root only: run this as root".to_owned()).into());
+        return Err(
+            Refused("network namespaces can be made by root only: run this as root".to_owned()).into(),
+        );
     }
     for (program, package) in [
         ("unshare", "util-linux"),
@@ -64,7 +66,10 @@ pub fn try_out() -> Result<()> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&trial.stderr);
-    let text = format!("this machine does not let us make network namespaces: {}", said.trim());
+    let text = format!(
+        "this machine does not let us make network namespaces: {}",
+        said.trim()
+    );
     Err(Refused(text).into())
 }
 
@@ -76,9 +81,7 @@ pub fn run_again(variables: &[(&str, &OsString)]) -> Result<Infallible> {
     let program = std::env::current_exe().context("this program's own path is unknown")?;
     let mut command = vec![program.into_os_string()];
     command.extend(std::env::args_os().skip(1));
-    let error = entering(&command)
-        .envs(variables.iter().copied())
-        .exec();
+    let error = entering(&command).envs(variables.iter().copied()).exec();
     Err(error).context("`unshare` cannot be started")
 }
 

@@ -102,11 +102,7 @@ impl Layout {
     }
 
     fn render(&self) -> String {
-        let nodes: Vec<Value> = self
-            .nodes
-            .iter()
-            .map(render_node)
-            .collect();
+        let nodes: Vec<Value> = self.nodes.iter().map(render_node).collect();
         let value = json!({"version": self.version.as_str(), "cluster_id": self.cluster_id, "nodes": nodes});
         format!("{value:#}\n")
     }
@@ -150,7 +146,10 @@ fn parse_node(node: &Value) -> Result<NodeSpec> {
             .and_then(Value::as_i64)
             .with_context(|| format!("a node has no `{key}`"))
     };
-    let host = node.get("host").and_then(Value::as_str).context("a node has no `host`")?;
+    let host = node
+        .get("host")
+        .and_then(Value::as_str)
+        .context("a node has no `host`")?;
     Ok(NodeSpec {
         id: number("id")?.try_into()?,
         host: host.parse()?,

@@ -180,7 +180,10 @@ mod tests {
             (Direction::In, "ip saddr 10.0.0.2".to_owned()),
         ];
         let text = script(&rules);
-        assert!(text.starts_with("table inet cut\ndelete table inet cut\n"), "{text}");
+        assert!(
+            text.starts_with("table inet cut\ndelete table inet cut\n"),
+            "{text}"
+        );
         let (input, output) = text.split_once("hook output").unwrap();
         assert!(
             input.contains("saddr 10.0.0.2 drop") && !input.contains("daddr"),

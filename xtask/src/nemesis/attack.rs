@@ -7,9 +7,7 @@ use anyhow::Result;
 
 use super::plan::{Fault, NODES, Period, Plan, Seat, Way};
 use super::workload::Workload;
-use crate::kafka::{
-    Cluster, Direction, Network, leader_of, move_leader, transaction_coordinator,
-};
+use crate::kafka::{Cluster, Direction, Network, leader_of, move_leader, transaction_coordinator};
 use crate::leash::Signal;
 
 /// Nodes boot slowly on a busy machine. A period does not wait longer than this for those of the period before.
@@ -95,6 +93,7 @@ impl Field<'_> {
                     *tally.done.entry(fault.kind()).or_default() += 1;
                     cures.push(cure);
                 }
+                Err(error) if !fault.can_be_refused() => return Err(error),
                 Err(error) => {
                     println!("        {} was not to be had: {error:#}", fault.kind());
                     tally.refused += 1;
@@ -225,8 +224,12 @@ mod tests {
 
     #[test]
     fn lost_answers_let_requests_pass() {
-        let directions =
-            |way| -> Vec<Direction> { from_clients(way).into_iter().map(|(direction, _)| direction).collect() };
+        let directions = |way| -> Vec<Direction> {
+            from_clients(way)
+                .into_iter()
+                .map(|(direction, _)| direction)
+                .collect()
+        };
         assert_eq!(directions(Way::AnswersLost), [Direction::Out]);
         assert_eq!(directions(Way::RequestsLost), [Direction::In]);
         assert_eq!(directions(Way::Both), [Direction::In, Direction::Out]);

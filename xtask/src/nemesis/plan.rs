@@ -19,27 +19,27 @@ const COORDINATORS: i32 = 3;
 
 /// The periods of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub(super) struct Plan {
     /// The seed from which it was drawn; the workload draws from it too.
-    pub seed: u64,
+    pub(super) seed: u64,
     /// One after the other.
-    pub periods: Vec<Period>,
+    pub(super) periods: Vec<Period>,
 }
 
 /// Faults that last together, and then time to recover.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Period {
+pub(super) struct Period {
     /// None in a clean period.
-    pub faults: Vec<Fault>,
+    pub(super) faults: Vec<Fault>,
     /// How long they last.
-    pub hold: Duration,
+    pub(super) hold: Duration,
     /// How long it is quiet afterwards.
-    pub rest: Duration,
+    pub(super) rest: Duration,
 }
 
 /// One thing that is done, and undone at the end of `hold`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub(super) enum Fault {
     /// SIGKILL to a node; it is started again afterwards.
     Kill(i32),
     /// SIGTERM to a node; it is started again afterwards.
@@ -70,7 +70,7 @@ pub enum Fault {
 
 /// A node by what it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seat {
+pub(super) enum Seat {
     /// The coordinator of a writer's first transactional id.
     Coordinator(usize),
     /// The leader of a partition of the topic.
@@ -79,7 +79,7 @@ pub enum Seat {
 
 /// Which packets between clients and a node are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub(super) enum Way {
     /// All.
     Both,
     /// Those to the clients: a node acts, and nobody hears of it.
@@ -91,7 +91,7 @@ pub enum Way {
 impl Plan {
     /// A plan that takes `length` in all.
     #[must_use]
-    pub fn draw(seed: u64, length: Duration) -> Self {
+    pub(super) fn draw(seed: u64, length: Duration) -> Self {
         let mut rng = Rng::with_seed(seed);
         let mut periods = Vec::new();
         // A clean start, so that the workload is under way when it is hit first.
@@ -106,7 +106,7 @@ impl Plan {
 
     /// As JSON.
     #[must_use]
-    pub fn to_json(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         let periods: Vec<Value> = self.periods.iter().map(Period::to_json).collect();
         json!({ "seed": self.seed, "periods": periods })
     }
@@ -115,7 +115,7 @@ impl Plan {
     ///
     /// # Errors
     /// If it is no plan, or names a node, partition or writer that there is not.
-    pub fn from_json(value: &Value) -> Result<Self> {
+    pub(super) fn from_json(value: &Value) -> Result<Self> {
         let periods = value["periods"].as_array().context("no periods")?;
         Ok(Self {
             seed: value["seed"].as_u64().context("no seed")?,
@@ -141,7 +141,7 @@ impl Period {
     }
 
     fn to_json(&self) -> Value {
-        let faults: Vec<Value> = self.faults.iter().map(Fault::to_json).collect();
+        let faults: Vec<Value> = self.faults.iter().copied().map(Fault::to_json).collect();
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         json!({ "faults": faults, "hold_ms": millis(self.hold), "rest_ms": millis(self.rest) })
     }
@@ -189,7 +189,7 @@ impl Fault {
 
     /// What it is called in plans and reports.
     #[must_use]
-    pub fn kind(&self) -> &'static str {
+    pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Kill(_) => "kill",
             Self::Stop(_) => "stop",
@@ -209,6 +209,15 @@ impl Fault {
         }
     }
 
+    /// Whether it takes a cluster that answers, and that agrees.
+    #[must_use]
+    pub(super) fn can_be_refused(&self) -> bool {
+        matches!(
+            self,
+            Self::CutClients(..) | Self::MoveLeader(..) | Self::MoveCoordinator(..)
+        )
+    }
+
     fn to_json(self) -> Value {
         let kind = self.kind();
         match self {
@@ -218,7 +227,9 @@ impl Fault {
             | Self::Isolate(node)
             | Self::Split(node) => json!({ "kind": kind, "node": node }),
             Self::PauseAndKill(node, other) => json!({ "kind": kind, "node": node, "other": other }),
-            Self::CutClients(Seat::Coordinator(writer), _) => json!({ "kind": kind, "coordinator_of": writer }),
+            Self::CutClients(Seat::Coordinator(writer), _) => {
+                json!({ "kind": kind, "coordinator_of": writer })
+            }
             Self::CutClients(Seat::Leader(partition), _) => json!({ "kind": kind, "leader_of": partition }),
             Self::MoveLeader(partition, node) | Self::MoveCoordinator(partition, node) => {
                 json!({ "kind": kind, "partition": partition, "node": node })
@@ -292,7 +303,9 @@ fn below(value: &Value, key: &str, least: i32, most: i32) -> Result<i32> {
 }
 
 fn writer(value: &Value, key: &str) -> Result<usize> {
-    let number = value[key].as_u64().and_then(|number| usize::try_from(number).ok());
+    let number = value[key]
+        .as_u64()
+        .and_then(|number| usize::try_from(number).ok());
     number
         .filter(|number| *number < WRITERS)
         .with_context(|| format!("{key} of {value} is no writer"))
@@ -324,7 +337,11 @@ mod tests {
             let plan = ten_minutes(seed);
             let taken: Duration = plan.periods.iter().map(|period| period.hold + period.rest).sum();
             assert!(taken >= Duration::from_secs(595) && taken < Duration::from_secs(595 + 19));
-            clean += plan.periods.iter().filter(|period| period.faults.is_empty()).count();
+            clean += plan
+                .periods
+                .iter()
+                .filter(|period| period.faults.is_empty())
+                .count();
             all += plan.periods.len();
         }
         assert!((all / 5..all / 3).contains(&clean), "{clean} of {all}");

@@ -241,7 +241,15 @@ fn ids(writer: usize) -> Vec<String> {
 /// Builds the test program and says where it is.
 pub(super) fn build(root: &Path) -> Result<PathBuf> {
     let output = Command::new(workspace::cargo())
-        .args(["test", "--locked", "-p", "sealwax-tests", "--test", "nemesis", "--no-run"])
+        .args([
+            "test",
+            "--locked",
+            "-p",
+            "sealwax-tests",
+            "--test",
+            "nemesis",
+            "--no-run",
+        ])
         .args(["--message-format", "json"])
         .current_dir(root)
         .stderr(Stdio::inherit())
