@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -16,6 +17,9 @@ const ENTER: &str = r#"mount -t tmpfs none /run && mkdir /run/netns && ip link s
 /// What will be needed inside, tried once.
 const TRIAL: &str = "ip netns add trial && ip link add trial type veth peer name eth0 netns trial \
                      && nsenter --net=/run/netns/trial -- nft list ruleset";
+
+/// Names the network namespace that was left, for the process that begins anew.
+const OUTSIDE: &str = "SEALWAX_OUTSIDE";
 
 /// The machine does not allow it. Says why and what would help.
 #[derive(Debug)]
@@ -29,13 +33,17 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Whether this process is in another network namespace than the machine's first process.
+/// Whether this process is in another network namespace than the one from which [`run_again`] took it.
 pub fn is_apart() -> bool {
-    let network = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net"));
-    match (network("self"), network("1")) {
-        (Ok(own), Ok(first)) => own != first,
-        (Err(_), _) | (_, Err(_)) => false,
+    match (std::env::var_os(OUTSIDE), network()) {
+        (Some(outside), Ok(own)) => outside != own,
+        (None, _) | (_, Err(_)) => false,
     }
+}
+
+/// The name of this process' network namespace.
+fn network() -> std::io::Result<OsString> {
+    std::fs::read_link("/proc/self/ns/net").map(PathBuf::into_os_string)
 }
 
 /// Tries whether this machine lets us.
@@ -81,7 +89,11 @@ pub fn run_again(variables: &[(&str, &OsString)]) -> Result<Infallible> {
     let program = std::env::current_exe().context("this program's own path is unknown")?;
     let mut command = vec![program.into_os_string()];
     command.extend(std::env::args_os().skip(1));
-    let error = entering(&command).envs(variables.iter().copied()).exec();
+    let outside = network().context("this process' own network namespace is unknown")?;
+    let error = entering(&command)
+        .env(OUTSIDE, outside)
+        .envs(variables.iter().copied())
+        .exec();
     Err(error).context("`unshare` cannot be started")
 }
 

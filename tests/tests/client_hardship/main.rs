@@ -5,6 +5,7 @@ mod brokers;
 mod buffer;
 mod cancel;
 mod many;
+mod outage;
 mod reading;
 mod timeout;
 mod zombie;

@@ -38,7 +38,7 @@ impl Long {
                 [("SEALWAX_ROLLING_ROUNDS", rounds)],
             ),
             Self::Outage { seconds } => (
-                format!("buffer::is_bounded_while_every_broker_is_down_{suffix}"),
+                format!("outage::memory_is_bounded_{suffix}"),
                 [("SEALWAX_OUTAGE_SECONDS", seconds)],
             ),
         }
