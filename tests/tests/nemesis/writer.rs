@@ -14,7 +14,12 @@ use tokio::task::JoinSet;
 use crate::told::Told;
 
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
-const MAX_BLOCK: Duration = Duration::from_secs(10);
+/// The first transactional ids are patient; every third is not, and will hear of unknown outcomes.
+const MAX_BLOCKS: [Duration; 3] = [
+    Duration::from_secs(10),
+    Duration::from_secs(10),
+    Duration::from_secs(3),
+];
 /// Every record must have its result by then, whatever happened.
 const RESULT_LIMIT: Duration = Duration::from_secs(40);
 /// Every other transactional id has the one, every other the other.
@@ -30,12 +35,14 @@ pub(crate) async fn write(told: &Arc<Told>, ids: &[String], seed: u64) -> Result
     };
     let mut authors = JoinSet::new();
     for (number, id) in (0_u64..).zip(ids) {
+        let place = usize::try_from(number)?;
         let author = Author {
             client: client.clone(),
             told: Arc::clone(told),
             journal: journal.clone(),
             id: id.clone(),
-            timeout: TRANSACTION_TIMEOUTS[usize::from(number % 2 == 1)],
+            timeout: TRANSACTION_TIMEOUTS[place % 2],
+            max_block: MAX_BLOCKS[place % 3],
             instance: 0,
             transaction: 0,
             rng: Rng::with_seed(seed ^ number << 16),
@@ -54,6 +61,7 @@ struct Author {
     journal: Journal,
     id: String,
     timeout: Duration,
+    max_block: Duration,
     instance: u32,
     transaction: u64,
     rng: Rng,
@@ -104,7 +112,7 @@ impl Author {
     async fn build(&self) -> sealwax::Result<TransactionalProducer> {
         let mut config = ProducerConfig::default();
         config.delivery_timeout = DELIVERY_TIMEOUT;
-        config.max_block = MAX_BLOCK;
+        config.max_block = self.max_block;
         config.transaction_timeout = self.timeout;
         config.linger = Duration::from_millis(1);
         let builder = self.client.transactional_producer(self.id.as_str());

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 
-use super::plan::{Fault, NODES, Period, Plan, Seat, Way};
+use super::fault::{Fault, NODES, Seat, Way};
+use super::plan::{Period, Plan};
 use super::workload::Workload;
 use crate::kafka::{Cluster, Direction, Network, leader_of, move_leader, transaction_coordinator};
 use crate::leash::Signal;

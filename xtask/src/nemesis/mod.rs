@@ -5,6 +5,7 @@
 //! `target/nemesis/<version>-<seed>`: plan, histories, logs, result.
 
 mod attack;
+mod fault;
 mod long;
 mod plan;
 mod report;
@@ -121,7 +122,7 @@ fn fight(nemesis: &Nemesis, plan: &Plan, dir: &Path, program: PathBuf) -> Result
         builder = builder.config(key, value);
     }
     let cluster = builder.start()?;
-    create_topic(&cluster.bootstrap(), TOPIC, plan::PARTITIONS, &[])?;
+    create_topic(&cluster.bootstrap(), TOPIC, fault::PARTITIONS, &[])?;
     let mut workload = Workload::start(Recipe {
         program,
         dir: dir.to_owned(),

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::plan::{PARTITIONS, WRITERS};
+use super::fault::{PARTITIONS, WRITERS};
 use crate::kafka::Version;
 use crate::leash::{Leashed, Signal};
 use crate::workspace;
