@@ -157,9 +157,17 @@ impl Author {
             (false, _) | (true, 4..16) => Ending::Abort,
             (true, _) => Ending::Commit,
         };
+        // Half of what is not to be committed is in the log before it is given up.
+        let is_first_written = !matches!(ending, Ending::Commit) && self.rng.bool();
+        let (before, after) = if is_first_written {
+            (sent, Vec::new())
+        } else {
+            (Vec::new(), sent)
+        };
+        settle(before, &scribe).await?;
         let next = end(transaction, ending, &scribe).await;
         if !matches!(ending, Ending::DropProducer) {
-            settle(sent, &scribe).await?;
+            settle(after, &scribe).await?;
         }
         Ok(next)
     }

@@ -196,11 +196,12 @@ impl Seat {
 }
 
 impl Way {
-    /// Lost answers more often than the rest: they make outcomes unknown.
+    /// One way more often than both: lost answers make outcomes unknown, and a lost request is still resent by its sender's kernel long
+    /// after the client has given it up, so that it arrives late.
     fn draw(rng: &mut Rng) -> Self {
-        match rng.u8(0..4) {
+        match rng.u8(0..5) {
             0 => Self::Both,
-            1 => Self::RequestsLost,
+            1 | 2 => Self::RequestsLost,
             _ => Self::AnswersLost,
         }
     }
