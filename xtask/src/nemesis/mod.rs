@@ -174,16 +174,15 @@ fn conclude(nemesis: &Nemesis, root: &Path, (plan, tally, result): (&Plan, &Tall
         result["good"] == true
     };
     let minutes = nemesis.length.as_secs_f32() / 60.0;
-    let (flag, control) = if nemesis.control {
-        (" --control", ", negative control")
-    } else {
-        ("", "")
+    let flag = if nemesis.control { " --control" } else { "" };
+    let verdict = match (nemesis.control, good) {
+        (false, true) => "good",
+        (false, false) => "NOT good",
+        (true, true) => "negative control, caught",
+        (true, false) => "negative control, NOT caught",
     };
     let (version, seed) = (nemesis.version, plan.seed);
-    let title = format!(
-        "{version}: {minutes} minutes, seed {seed}{control}: {}",
-        if good { "good" } else { "NOT good" }
-    );
+    let title = format!("{version}: {minutes} minutes, seed {seed}: {verdict}");
     let command = match &nemesis.plan {
         Some(plan) => format!(
             "cargo xtask nemesis --version {version} --plan {}{flag}",

@@ -16,6 +16,9 @@ const HEAD: &str = "# Nemesis: runs under attack\n\n\
     two in sync. What each verdict means is said in `tests/src/checker/`; Java's console consumer reads every partition once more, \
     and what it reads is compared with what ours read, record by record.\n";
 
+/// So many anomalies are named.
+const SHOWN: usize = 5;
+
 /// Adds a section to the evidence.
 pub(super) fn append(root: &Path, section: &str) -> Result<()> {
     let path = root.join(FILE);
@@ -70,11 +73,8 @@ pub(super) fn of_nemesis(title: &str, command: &str, commit: &str, tally: &Tally
         ),
     ];
     if let Some(shown) = result["shown"].as_array().filter(|shown| !shown.is_empty()) {
-        let lines: Vec<String> = shown
-            .iter()
-            .filter_map(|line| line.as_str().map(str::to_owned))
-            .collect();
-        rows.push(("the first of them", lines.join("; ").replace('|', "\\|")));
+        let lines: Vec<&str> = shown.iter().filter_map(Value::as_str).take(SHOWN).collect();
+        rows.push(("some of them", lines.join("; ").replace('|', "\\|")));
     }
     section(title, command, commit, &rows)
 }
