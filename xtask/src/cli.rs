@@ -11,6 +11,7 @@ use crate::demo::{self, Demo};
 use crate::kafka::{self, Cluster, Data, Missing, Version};
 use crate::nemesis::{self, Long, Nemesis};
 use crate::outcome::Outcome;
+use crate::plants::{self, Plants};
 use crate::{apart, deny, guards, layers, sizes, test, workspace};
 
 /// The exit code of what this machine does not allow.
@@ -42,6 +43,8 @@ enum Verb {
     Deny,
     /// Run every check and every test, those on real brokers included
     Test(Installing),
+    /// Break the client on purpose, one way after the other, and show which check sees it
+    Plants(PlantsArgs),
     /// Find files and functions that are too long, and files without a head
     Sizes,
 }
@@ -102,6 +105,15 @@ struct NemesisArgs {
     /// Install Java, Maven and nftables if they are missing (as root on Debian)
     #[arg(long)]
     install: bool,
+}
+
+#[derive(Debug, Args)]
+struct PlantsArgs {
+    /// Only plants whose name holds this
+    filter: Option<String>,
+    /// Also run the checks on real brokers (they take minutes for each plant)
+    #[arg(long)]
+    with_brokers: bool,
 }
 
 #[derive(Debug, Args)]
@@ -171,6 +183,13 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Verb::Guards => Ok(code(guards::check(&workspace::root()?)?)),
         Verb::Deny => run_deny(),
         Verb::Test(test) => Ok(code(test::run(missing(test.install))?)),
+        Verb::Plants(arguments) => {
+            let plants = Plants {
+                filter: arguments.filter,
+                with_brokers: arguments.with_brokers,
+            };
+            Ok(code(plants::run(&plants)?))
+        }
         Verb::Sizes => Ok(code(sizes::check(&workspace::root()?)?)),
     }
 }

@@ -11,6 +11,7 @@ pub mod leash;
 mod metadata;
 pub mod nemesis;
 pub mod outcome;
+pub mod plants;
 pub mod sizes;
 mod source;
 pub mod test;

@@ -12,6 +12,7 @@ use sealwax_protocol::messages::{FindCoordinatorRequest, FindCoordinatorResponse
 
 use crate::error::{Error, ErrorKind};
 use crate::machine::CoordinatorKind;
+use crate::machine::acl::{self, Operation, Resource};
 use crate::machine::metadata::Broker;
 
 /// What a coordinator is looked up for.
@@ -107,7 +108,12 @@ pub(crate) fn classify(key: &CoordinatorKey, response: &FindCoordinatorResponse)
         ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         | ErrorCode::GROUP_AUTHORIZATION_FAILED
         | ErrorCode::CLUSTER_AUTHORIZATION_FAILED => {
-            LookupAnswer::Refused(failure(ErrorKind::Authorization, key, Some(code), detail))
+            let resource = match key.0 {
+                CoordinatorKind::Group => Resource::Group(&key.1),
+                CoordinatorKind::Transaction => Resource::TransactionalId(&key.1),
+            };
+            let lacks = acl::missing(Operation::Describe, resource);
+            LookupAnswer::Refused(failure(ErrorKind::Authorization, key, Some(code), &lacks))
         }
         _ if code.is_retriable() => LookupAnswer::Later(failure(ErrorKind::Broker, key, Some(code), detail)),
         _ => LookupAnswer::Refused(failure(ErrorKind::Broker, key, Some(code), detail)),

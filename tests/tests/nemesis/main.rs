@@ -36,14 +36,14 @@ async fn play(told: &Arc<Told>) -> Result<()> {
 async fn in_peace(isolation: IsolationLevel) -> Result<serde_json::Value> {
     const PARTITIONS: i32 = 4;
     let cluster = tokio::task::spawn_blocking(|| clusters::shared(Version::V4_4_0)).await??;
-    let (scratch, topic) = (Scratch::new()?, unique("nemesis"));
+    let (scratch, topic, base) = (Scratch::new()?, unique("nemesis"), SystemTime::now());
     create_topic(&cluster.bootstrap(), &topic, PARTITIONS, &[])?;
     let told = |name: &str, role| {
         Arc::new(Told {
             role,
             name: name.to_owned(),
             dir: scratch.path().to_owned(),
-            base: SystemTime::now(),
+            base,
             bootstrap: cluster.bootstrap(),
             version: cluster.version(),
             topic: topic.clone(),

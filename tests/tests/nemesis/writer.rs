@@ -7,7 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
 use sealwax::config::ProducerConfig;
-use sealwax::{Client, CommitError, Delivery, Error, ErrorKind, Record, Transaction, TransactionalProducer};
+use sealwax::{
+    Client, CommitError, Delivery, Error, ErrorKind, Record, Resolution, Transaction, TransactionalProducer,
+};
 use sealwax_tests::history::{Journal, Op, Scribe};
 use tokio::task::JoinSet;
 
@@ -71,6 +73,8 @@ struct Author {
 enum Next {
     /// With this producer.
     Same,
+    /// With this producer, which may find out how its commit came out.
+    Unknown,
     /// With a new one.
     New,
     /// Another producer has taken this one's place.
@@ -123,7 +127,7 @@ impl Author {
     async fn live(&mut self, mut producer: TransactionalProducer, scribe: &Scribe) -> Result<bool> {
         while !self.told.is_over() {
             match self.transaction(&mut producer, scribe).await? {
-                Next::Same => {}
+                Next::Same | Next::Unknown => {}
                 Next::New => return Ok(false),
                 Next::Fenced => {
                     scribe.ok(Op::Fenced);
@@ -169,7 +173,10 @@ impl Author {
         if !matches!(ending, Ending::DropProducer) {
             settle(after, &scribe).await?;
         }
-        Ok(next)
+        match next {
+            Next::Unknown if self.rng.bool() => Ok(resolve(producer, &scribe).await),
+            next => Ok(next),
+        }
     }
 
     /// Up to four records; whether all were taken.
@@ -234,7 +241,7 @@ async fn commit(transaction: Transaction<'_>, scribe: &Scribe) -> Next {
         }
         Err(CommitError::Unknown(error)) => {
             scribe.unknown(Op::Commit, error);
-            Next::Same
+            Next::Unknown
         }
         Err(CommitError::Aborted(error)) => {
             scribe.fail(Op::Commit, error);
@@ -249,6 +256,19 @@ async fn commit(transaction: Transaction<'_>, scribe: &Scribe) -> Next {
             Next::New
         }
     }
+}
+
+async fn resolve(producer: &mut TransactionalProducer, scribe: &Scribe) -> Next {
+    match producer.resolve().await {
+        Ok(Resolution::Committed(_)) => scribe.ok(Op::Commit),
+        Ok(Resolution::Aborted(error)) => scribe.fail(Op::Commit, error),
+        Ok(Resolution::Unknown(error)) => scribe.unknown(Op::Commit, error),
+        Err(error) => {
+            println!("{}: not resolved: {error}", producer.transactional_id());
+            return after(&error).await;
+        }
+    }
+    Next::Same
 }
 
 async fn abort(transaction: Transaction<'_>, scribe: &Scribe) -> Next {

@@ -181,11 +181,11 @@ const CLIENT: &[RoomRule] = &[
     RoomRule {
         name: "config",
         paths: &["config"],
-        may_import: &["error"],
+        may_import: &["record", "error"],
     },
     RoomRule {
         name: "record",
-        paths: &["record"],
+        paths: &["record", "offsets"],
         may_import: &["error"],
     },
     RoomRule {

@@ -401,14 +401,27 @@ fn after_a_failure_sends_are_refused_until_the_abort() {
 
 #[test]
 fn a_batch_that_is_late_makes_the_commit_an_abort() {
-    let (mut harness, serial) = started(V1);
-    harness.append(0, Some(serial)).unwrap();
-    harness.run();
-    harness.faults = vec![Fault::RequestLost; 1500].into();
-    let Verdict::Aborted(error) = harness.commit(serial) else {
-        panic!("not aborted");
+    let settings = |delivery, transaction| ProducerConfig {
+        delivery_timeout: Duration::from_secs(delivery),
+        transaction_timeout: Duration::from_secs(transaction),
+        ..config()
     };
-    assert!(error.to_string().contains("delivery.timeout.ms"), "{error}");
+    for (settings, named) in [
+        (settings(30, 60), "delivery.timeout.ms"),
+        (settings(120, 60), "longer than transaction.timeout.ms = 60000"),
+    ] {
+        let mut harness = Harness::new(Model::new(V1, 4, 0), true, settings, 7);
+        harness.run();
+        let serial = harness.begin().unwrap();
+        harness.append(0, Some(serial)).unwrap();
+        harness.run();
+        harness.faults = vec![Fault::RequestLost; 1500].into();
+        let Verdict::Aborted(error) = harness.commit(serial) else {
+            panic!("not aborted");
+        };
+        assert!(error.requires_abort());
+        assert!(error.to_string().contains(named), "{error}");
+    }
 }
 
 #[test]
@@ -616,21 +629,6 @@ fn without_transactions_batches_behind_a_refused_one_are_numbered_anew() {
         let copies = usize::from(record.batch != first);
         assert_eq!(harness.in_log(record.value).len(), copies);
     }
-}
-
-#[test]
-fn without_transactions_a_lost_log_is_told_and_the_producer_goes_on() {
-    let mut harness = Harness::idempotent();
-    harness.append(0, None).unwrap();
-    harness.run_for(Duration::from_millis(10));
-    let lost = harness.append(0, None).unwrap();
-    harness.faults = vec![Fault::Says(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)].into();
-    harness.run_for(Duration::from_millis(10));
-    let error = harness.result(lost).as_ref().unwrap_err();
-    assert_eq!(error.code(), Some(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER));
-    let next = harness.append(0, None).unwrap();
-    harness.run_for(Duration::from_millis(10));
-    assert!(harness.result(next).is_ok());
 }
 
 #[test]
