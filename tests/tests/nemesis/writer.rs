@@ -90,6 +90,18 @@ enum Ending {
     DropProducer,
 }
 
+impl Ending {
+    /// A transaction of which a record was refused is not to be committed.
+    fn draw(rng: &mut Rng, whole: bool) -> Self {
+        match (whole, rng.u8(0..120)) {
+            (_, 0) => Self::DropProducer,
+            (_, 1..4) => Self::Drop,
+            (false, _) | (true, 4..16) => Self::Abort,
+            (true, _) => Self::Commit,
+        }
+    }
+}
+
 type Sent = Vec<(Op, Delivery)>;
 
 impl Author {
@@ -155,23 +167,18 @@ impl Author {
         };
         scribe.ok(Op::Begin);
         let (sent, whole) = self.fill(&mut transaction, &scribe).await;
-        let ending = match (whole, self.rng.u8(0..120)) {
-            (_, 0) => Ending::DropProducer,
-            (_, 1..4) => Ending::Drop,
-            (false, _) | (true, 4..16) => Ending::Abort,
-            (true, _) => Ending::Commit,
-        };
+        let ending = Ending::draw(&mut self.rng, whole);
         // Half of what is not to be committed is in the log before it is given up.
         let is_first_written = !matches!(ending, Ending::Commit) && self.rng.bool();
-        let (before, after) = if is_first_written {
+        let (early, late) = if is_first_written {
             (sent, Vec::new())
         } else {
             (Vec::new(), sent)
         };
-        settle(before, &scribe).await?;
+        settle(early, &scribe).await?;
         let next = end(transaction, ending, &scribe).await;
         if !matches!(ending, Ending::DropProducer) {
-            settle(after, &scribe).await?;
+            settle(late, &scribe).await?;
         }
         match next {
             Next::Unknown if self.rng.bool() => Ok(resolve(producer, &scribe).await),
