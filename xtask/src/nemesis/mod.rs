@@ -86,8 +86,22 @@ pub fn run(nemesis: &Nemesis) -> Result<bool> {
             .count()
     );
     let dir = make_dir(nemesis, &plan)?;
+    let commit = report::commit(&root);
     let (tally, result) = fight(nemesis, &plan, &dir, program.into())?;
-    conclude(nemesis, &root, (&plan, &tally, &result))
+    let good = is_good(nemesis, &result);
+    let (title, command) = head(nemesis, &plan, good);
+    let section = report::of_nemesis(&title, &command, &commit, &tally, &result);
+    println!("{section}");
+    report::append(&root, &section)?;
+    Ok(good)
+}
+
+fn is_good(nemesis: &Nemesis, result: &Value) -> bool {
+    if nemesis.control {
+        result["found"]["aborted read"].as_u64() > Some(0)
+    } else {
+        result["good"] == true
+    }
 }
 
 fn make_plan(nemesis: &Nemesis) -> Result<Plan> {
@@ -167,12 +181,8 @@ fn keep_logs(cluster: &Cluster, dir: &Path) {
     }
 }
 
-fn conclude(nemesis: &Nemesis, root: &Path, (plan, tally, result): (&Plan, &Tally, &Value)) -> Result<bool> {
-    let good = if nemesis.control {
-        result["found"]["aborted read"].as_u64() > Some(0)
-    } else {
-        result["good"] == true
-    };
+/// A run's title and command in the evidence.
+fn head(nemesis: &Nemesis, plan: &Plan, good: bool) -> (String, String) {
     let minutes = nemesis.length.as_secs_f32() / 60.0;
     let flag = if nemesis.control { " --control" } else { "" };
     let verdict = match (nemesis.control, good) {
@@ -182,7 +192,6 @@ fn conclude(nemesis: &Nemesis, root: &Path, (plan, tally, result): (&Plan, &Tall
         (true, false) => "negative control, NOT caught",
     };
     let (version, seed) = (nemesis.version, plan.seed);
-    let title = format!("{version}: {minutes} minutes, seed {seed}: {verdict}");
     let command = match &nemesis.plan {
         Some(plan) => format!(
             "cargo xtask nemesis --version {version} --plan {}{flag}",
@@ -190,8 +199,8 @@ fn conclude(nemesis: &Nemesis, root: &Path, (plan, tally, result): (&Plan, &Tall
         ),
         None => format!("cargo xtask nemesis --version {version} --minutes {minutes} --seed {seed}{flag}"),
     };
-    let section = report::of_nemesis(&title, &command, &report::commit(root), tally, result);
-    println!("{section}");
-    report::append(root, &section)?;
-    Ok(good)
+    (
+        format!("{version}: {minutes} minutes, seed {seed}: {verdict}"),
+        command,
+    )
 }
