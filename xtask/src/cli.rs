@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::demo::{self, Demo};
 use crate::kafka::{self, Cluster, Data, Missing, Version};
+use crate::latency::{self, Latency};
 use crate::nemesis::{self, Long, Nemesis};
 use crate::outcome::Outcome;
 use crate::plants::{self, Plants};
@@ -35,6 +36,8 @@ enum Verb {
     /// Attack three brokers and their clients at random, then judge what clients were told (as root; exits with 3 where namespaces are
     /// not allowed)
     Nemesis(NemesisArgs),
+    /// Measure how long a transaction of one record takes: ours, Java's and librdkafka's, in turns on the same broker
+    Latency(LatencyArgs),
     /// Prove that imports go one way, between packages and between rooms
     Layers,
     /// Check promises about the dependency tree: machines without tokio, no C, lints everywhere
@@ -117,6 +120,25 @@ struct PlantsArgs {
 }
 
 #[derive(Debug, Args)]
+struct LatencyArgs {
+    /// The Kafka version; may be repeated
+    #[arg(long = "version", default_values = ["3.9.1", "4.4.0"], value_parser = parse_version)]
+    versions: Vec<Version>,
+    /// How many transactions a round has
+    #[arg(long, default_value_t = 300)]
+    transactions: usize,
+    /// How many rounds each client has
+    #[arg(long, default_value_t = 9)]
+    rounds: usize,
+    /// Replace docs/evidence/latency.md with the report
+    #[arg(long)]
+    write: bool,
+    /// Install Java and Maven if they are missing (as root on Debian)
+    #[arg(long)]
+    install: bool,
+}
+
+#[derive(Debug, Args)]
 struct Installing {
     /// Install Java and Maven if they are missing (as root on Debian)
     #[arg(long)]
@@ -179,6 +201,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         }
         Verb::Demo(demo) => run_demo(&demo),
         Verb::Nemesis(arguments) => run_nemesis(&arguments),
+        Verb::Latency(latency) => run_latency(latency),
         Verb::Layers => Ok(code(layers::check(&workspace::root()?)?)),
         Verb::Guards => Ok(code(guards::check(&workspace::root()?)?)),
         Verb::Deny => run_deny(),
@@ -239,6 +262,17 @@ fn run_nemesis(arguments: &NemesisArgs) -> Result<ExitCode> {
         }
         outcome => Ok(code(outcome?)),
     }
+}
+
+fn run_latency(arguments: LatencyArgs) -> Result<ExitCode> {
+    let latency = Latency {
+        versions: arguments.versions,
+        transactions: arguments.transactions,
+        rounds: arguments.rounds,
+        write: arguments.write,
+        missing: missing(arguments.install),
+    };
+    Ok(code(latency::run(&latency)?))
 }
 
 fn run_deny() -> Result<ExitCode> {

@@ -4,8 +4,8 @@ use sealwax_protocol::ids::NodeId;
 
 use crate::admin::Admin;
 use crate::error::Result;
-use crate::machine::admin::Verdict;
 use crate::machine::admin::items::out_of_time;
+use crate::machine::admin::{Verdict, describe_topics};
 use crate::machine::metadata::merge;
 
 /// The cluster as it knows itself.
@@ -42,7 +42,7 @@ impl Admin {
     pub async fn describe_cluster(&self) -> Result<ClusterDescription> {
         let mut patience = self.patience();
         loop {
-            let reason = match self.describe(&patience, &[]).await? {
+            let reason = match self.describe(&patience, describe_topics::request(&[])).await? {
                 Verdict::Done(response) => {
                     let mut nodes: Vec<Node> = merge::brokers(&response)
                         .into_values()

@@ -2,7 +2,7 @@
 
 use sealwax_protocol::ids::{LeaderEpoch, NodeId, TopicId};
 use sealwax_protocol::messages::metadata_response::MetadataResponsePartition;
-use sealwax_protocol::messages::{BrokerId, MetadataResponse};
+use sealwax_protocol::messages::{BrokerId, MetadataRequest, MetadataResponse};
 
 use crate::admin::Admin;
 use crate::admin::retry::Patience;
@@ -58,7 +58,7 @@ impl Admin {
                 return Ok(items.finish("describing the topic"));
             }
             let asked: Vec<&str> = open.iter().map(|(_, name)| *name).collect();
-            match self.describe(&patience, &asked).await? {
+            match self.describe(&patience, describe_topics::request(&asked)).await? {
                 Verdict::Done(response) => {
                     for (at, name) in open {
                         items.settle(at, described(&response, name));
@@ -76,13 +76,12 @@ impl Admin {
         }
     }
 
-    /// One attempt to get metadata of these topics.
+    /// One attempt to get metadata.
     pub(super) async fn describe(
         &self,
         patience: &Patience,
-        names: &[&str],
+        request: MetadataRequest,
     ) -> Result<Verdict<MetadataResponse>> {
-        let request = describe_topics::request(names);
         match self.attempt(patience, Destination::Any, request).await {
             Ok(body) => describe_topics::response(body),
             Err(failure) if failure.error().is_retriable() => Ok(Verdict::Again(failure.error().clone())),
@@ -91,7 +90,8 @@ impl Admin {
     }
 }
 
-fn described(response: &MetadataResponse, name: &str) -> Verdict<TopicDescription> {
+/// What the answer says of a topic.
+pub(super) fn described(response: &MetadataResponse, name: &str) -> Verdict<TopicDescription> {
     match describe_topics::topic(response, name) {
         Verdict::Done(topic) => {
             let mut partitions: Vec<_> = topic.partitions.iter().map(partition).collect();

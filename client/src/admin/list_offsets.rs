@@ -9,9 +9,9 @@ use sealwax_protocol::ids::TopicPartition;
 use crate::admin::Admin;
 use crate::admin::retry::Patience;
 use crate::error::Result;
+use crate::machine::admin::Verdict;
 use crate::machine::admin::items::out_of_time;
 use crate::machine::admin::list_offsets::{EARLIEST, LATEST, ListOffsets};
-use crate::machine::admin::{Verdict, describe_topics};
 use crate::machine::{Destination, RequestFailure};
 
 /// Which offset is asked for.
@@ -64,19 +64,13 @@ impl Admin {
 
     /// Asks who leads, then all leaders at once.
     async fn round(&self, call: &mut ListOffsets, patience: &Patience) -> Result<()> {
-        let response = match self
-            .attempt(patience, Destination::Any, call.metadata_request())
-            .await
-        {
-            Ok(body) => match describe_topics::response(body)? {
-                Verdict::Done(response) => response,
-                Verdict::Again(reason) => {
-                    call.postpone(reason);
-                    return Ok(());
-                }
-                Verdict::Failed(error) => return Err(error),
-            },
-            Err(failure) => return put_off(call, failure),
+        let response = match self.describe(patience, call.metadata_request()).await? {
+            Verdict::Done(response) => response,
+            Verdict::Again(reason) => {
+                call.postpone(reason);
+                return Ok(());
+            }
+            Verdict::Failed(error) => return Err(error),
         };
         let requests = call.route(&response)?;
         let answers = requests

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::ResponseBody;
+use sealwax_protocol::version::VersionRange;
 
 use crate::admin::Admin;
 use crate::machine::{Destination, Lane, Outbound, RequestFailure, RequestId};
@@ -35,16 +36,33 @@ impl Admin {
         body: impl Into<RequestBody>,
     ) -> Result<ResponseBody, RequestFailure> {
         let body = body.into();
-        let limit = clock::now() + self.cluster.config().request_timeout;
+        let versions = body.versions();
+        self.attempt_in(patience, to, versions, body).await
+    }
+
+    /// One attempt, in one of these versions.
+    pub(super) async fn attempt_in(
+        &self,
+        patience: &Patience,
+        to: Destination,
+        versions: VersionRange,
+        body: RequestBody,
+    ) -> Result<ResponseBody, RequestFailure> {
         let outbound = Outbound {
             id: RequestId(0),
             to,
             lane: Lane::General,
-            versions: body.versions(),
+            versions,
             body,
-            deadline: limit.min(patience.deadline),
+            deadline: self.end_of_attempt(patience),
         };
         self.cluster.submit(outbound).await
+    }
+
+    /// When an attempt that begins now is given up.
+    pub(super) fn end_of_attempt(&self, patience: &Patience) -> Instant {
+        let limit = clock::now() + self.cluster.config().request_timeout;
+        limit.min(patience.deadline)
     }
 
     /// Waits before the next attempt. `false` if there is no time for another one.

@@ -101,19 +101,21 @@ pub(crate) fn classify(key: &CoordinatorKey, response: &FindCoordinatorResponse)
         };
     }
     let detail = entry.error_message.as_ref().map_or("", |text| text.as_str());
+    let lacks = |resource, includes: &str| {
+        let detail = format!(
+            "{} ({includes} includes it)",
+            acl::missing(Operation::Describe, resource)
+        );
+        LookupAnswer::Refused(failure(ErrorKind::Authorization, key, Some(code), &detail))
+    };
     match code {
         ErrorCode::TRANSACTION_ABORTABLE => {
             LookupAnswer::Refused(failure(ErrorKind::TransactionAbortable, key, Some(code), detail))
         }
-        ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        | ErrorCode::GROUP_AUTHORIZATION_FAILED
-        | ErrorCode::CLUSTER_AUTHORIZATION_FAILED => {
-            let resource = match key.0 {
-                CoordinatorKind::Group => Resource::Group(&key.1),
-                CoordinatorKind::Transaction => Resource::TransactionalId(&key.1),
-            };
-            let lacks = acl::missing(Operation::Describe, resource);
-            LookupAnswer::Refused(failure(ErrorKind::Authorization, key, Some(code), &lacks))
+        ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED => lacks(Resource::TransactionalId(&key.1), "Write"),
+        ErrorCode::GROUP_AUTHORIZATION_FAILED => lacks(Resource::Group(&key.1), "Read"),
+        ErrorCode::CLUSTER_AUTHORIZATION_FAILED => {
+            LookupAnswer::Refused(failure(ErrorKind::Authorization, key, Some(code), detail))
         }
         _ if code.is_retriable() => LookupAnswer::Later(failure(ErrorKind::Broker, key, Some(code), detail)),
         _ => LookupAnswer::Refused(failure(ErrorKind::Broker, key, Some(code), detail)),
@@ -186,6 +188,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_missing_permission_is_named_with_the_command_that_grants_it() {
+        let code = ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
+        let LookupAnswer::Refused(error) = classify(&key(), &answer(code)) else {
+            panic!("not refused");
+        };
+        assert_eq!(error.kind(), ErrorKind::Authorization);
+        let text = error.to_string();
+        assert!(
+            text.contains("--operation Describe --transactional-id orders-1"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod isolation;
 pub mod perf;
 pub mod say;
 pub mod standalone;
+pub mod txns;
 pub mod verify;
 
 use std::fmt;
@@ -31,6 +32,8 @@ pub enum Verb {
     Verify(verify::Arguments),
     /// Measure how fast records are produced, consumed, or committed in transactions
     Perf(perf::Arguments),
+    /// See open and hanging transactions, and end them
+    Txns(txns::Arguments),
 }
 
 impl Cli {
@@ -46,6 +49,7 @@ impl Cli {
             Verb::Standalone(arguments) => standalone::run(arguments).await,
             Verb::Verify(arguments) => verify::run(arguments).await,
             Verb::Perf(arguments) => perf::run(arguments).await,
+            Verb::Txns(arguments) => txns::run(arguments).await,
         }
     }
 }

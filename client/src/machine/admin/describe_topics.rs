@@ -14,6 +14,11 @@ pub(crate) fn request(names: &[&str]) -> MetadataRequest {
     refresh::request(names.iter().copied(), false)
 }
 
+/// The request for all topics that the principal may describe.
+pub(crate) fn request_all() -> MetadataRequest {
+    request(&[]).with_topics(None)
+}
+
 /// The answer as a whole. An error at its top concerns every topic.
 pub(crate) fn response(body: ResponseBody) -> Result<Verdict<MetadataResponse>> {
     let ResponseBody::Metadata(response) = body else {

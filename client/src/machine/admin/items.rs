@@ -53,6 +53,14 @@ impl<T> Items<T> {
         }
     }
 
+    /// Why an item is still open, if there was an attempt.
+    pub(crate) fn reason(&self, index: usize) -> Option<&Error> {
+        match self.slots.get(index)? {
+            Slot::Open(reason) => reason.as_ref(),
+            Slot::Settled(_) => None,
+        }
+    }
+
     /// The reason of the first open item.
     pub(crate) fn last_reason(&self) -> Option<&Error> {
         self.slots.iter().find_map(|slot| match slot {

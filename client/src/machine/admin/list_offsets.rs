@@ -11,15 +11,14 @@ use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::fetch::IsolationLevel;
 use sealwax_protocol::ids::{NodeId, TopicPartition};
 use sealwax_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
-use sealwax_protocol::messages::metadata_response::MetadataResponsePartition;
 use sealwax_protocol::messages::{
     BrokerId, ListOffsetsRequest, MetadataRequest, MetadataResponse, TopicName,
 };
 use sealwax_protocol::response::ResponseBody;
 
 use crate::error::{Error, Result};
-use crate::machine::admin::{Verdict, describe_topics, failure, left_out, unexpected, verdict};
-use crate::machine::metadata::merge::node;
+use crate::machine::admin::leaders::{leader, name};
+use crate::machine::admin::{Verdict, describe_topics, unexpected, verdict};
 
 /// The wire's "the end".
 pub(crate) const LATEST: i64 = -1;
@@ -93,7 +92,7 @@ impl ListOffsets {
         let mut last = None;
         for (partition, timestamp) in &self.open {
             match leader(response, partition) {
-                Ok(Some(leader)) => {
+                Verdict::Done(leader) => {
                     let entry = ListOffsetsPartition::default()
                         .with_partition_index(partition.partition)
                         .with_current_leader_epoch(-1)
@@ -101,15 +100,11 @@ impl ListOffsets {
                     let topics = by_leader.entry(leader).or_default();
                     topics.entry(&*partition.topic).or_default().push(entry);
                 }
-                Ok(None) => last = Some(failure(ErrorCode::LEADER_NOT_AVAILABLE, &name(partition), None)),
-                Err(Verdict::Again(error)) => last = Some(error),
-                Err(Verdict::Failed(error))
-                    if error.code() == Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) =>
-                {
+                Verdict::Again(error) => last = Some(error),
+                Verdict::Failed(error) if error.code() == Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => {
                     unknown = Some(error);
                 }
-                Err(Verdict::Failed(error)) => return Err(error),
-                Err(Verdict::Done(())) => {}
+                Verdict::Failed(error) => return Err(error),
             }
         }
         let requests = by_leader
@@ -173,36 +168,6 @@ impl ListOffsets {
             .with_isolation_level(self.isolation_level.code())
             .with_timeout_ms(i32::try_from(self.timeout.as_millis()).unwrap_or(i32::MAX))
             .with_topics(topics.into_iter().map(topic).collect())
-    }
-}
-
-fn name(partition: &TopicPartition) -> String {
-    format!(
-        "partition {} of topic {:?}",
-        partition.partition, &*partition.topic
-    )
-}
-
-/// The leader of a partition, `None` if it has none at the moment; else what is wrong with the topic or partition.
-fn leader(
-    response: &MetadataResponse,
-    partition: &TopicPartition,
-) -> std::result::Result<Option<NodeId>, Verdict<()>> {
-    let topic = match describe_topics::topic(response, &partition.topic) {
-        Verdict::Done(topic) => topic,
-        Verdict::Again(error) => return Err(Verdict::Again(error)),
-        Verdict::Failed(error) => return Err(Verdict::Failed(error)),
-    };
-    let mut partitions = topic.partitions.iter();
-    let wanted = |found: &&MetadataResponsePartition| found.partition_index == partition.partition;
-    match partitions.find(wanted) {
-        Some(found) => Ok(node(found.leader_id.0)),
-        None if topic.partitions.is_empty() => Err(Verdict::Again(left_out(&name(partition)))),
-        None => Err(Verdict::Failed(failure(
-            ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
-            &format!("there is no {}", name(partition)),
-            Some(&format!("it has {} partitions", topic.partitions.len())),
-        ))),
     }
 }
 

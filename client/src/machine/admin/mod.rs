@@ -1,11 +1,20 @@
-//! Admin calls: one file each builds the request and reads the answer. Here is what they share: what an answer means, and
-//! the book of a call over several items.
+//! Admin calls: one file each builds the request and reads the answer. Here is what they share: what an answer means, the
+//! book of a call over several items, and the way to the brokers that they live at.
 
+pub(crate) mod abort_transaction;
 pub(crate) mod create_topics;
 pub(crate) mod describe_configs;
+pub(crate) mod describe_producers;
 pub(crate) mod describe_topics;
+pub(crate) mod describe_transactions;
+pub(crate) mod fence_producers;
 pub(crate) mod items;
+pub(crate) mod leaders;
 pub(crate) mod list_offsets;
+pub(crate) mod list_transactions;
+pub(crate) mod permission;
+pub(crate) mod routed;
+pub(crate) mod transaction_state;
 
 use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::response::ResponseBody;

@@ -5,6 +5,7 @@
 //!
 //! A plain producer has no use for the transaction's part: it never asks for a producer id, and sends under none.
 
+mod markers;
 mod request;
 mod response;
 #[cfg(test)]
@@ -15,9 +16,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sealwax_protocol::ids::{NodeId, ProducerIdAndEpoch, TopicPartition};
+use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::ResponseBody;
 use sealwax_protocol::version::{FinalizedFeatures, VersionRange};
 
+use self::markers::Markers;
 use self::response::{Answer, Asked};
 use crate::config::{Acks, ProducerConfig};
 use crate::error::{Error, ErrorKind};
@@ -28,7 +31,9 @@ use crate::machine::accumulator::{
 use crate::machine::metadata::ClusterMetadata;
 use crate::machine::retry::Backoff;
 use crate::machine::transaction::{self, Resolution, Sender, TransactionManager, Verdict};
-use crate::machine::{ClusterView, Directive, Machine, Outbound, RequestFailure, RequestId};
+use crate::machine::{
+    ClusterView, CoordinatorKind, Destination, Directive, Lane, Machine, Outbound, RequestFailure, RequestId,
+};
 use crate::offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
 use crate::record::Record;
 
@@ -52,6 +57,7 @@ pub(crate) struct Settings {
 #[derive(Debug)]
 enum Call {
     Transactional,
+    Markers,
     Produce(NodeId, Vec<Asked>),
 }
 
@@ -83,6 +89,7 @@ pub(crate) struct ProducerMachine<T> {
     settings: Settings,
     accumulator: RecordAccumulator<T>,
     transactions: TransactionManager,
+    markers: Markers,
     calls: HashMap<RequestId, Call>,
     /// Produce requests on the wire.
     in_flight: HashMap<NodeId, usize>,
@@ -128,6 +135,7 @@ impl<T> ProducerMachine<T> {
         Self {
             accumulator: RecordAccumulator::new(accumulator, rng.fork()),
             transactions: TransactionManager::new(transactions, rng),
+            markers: Markers::Past,
             settings,
             calls: HashMap::new(),
             in_flight: HashMap::new(),
@@ -235,6 +243,7 @@ impl<T> ProducerMachine<T> {
         self.reconcile(now);
         let begun = self.transactions.begin(self.features)?;
         if begun.is_ok() {
+            self.markers.begun(now);
             self.accumulator.deliver();
         }
         Some(begun)
@@ -383,7 +392,34 @@ impl<T> ProducerMachine<T> {
         self.transactions.poll_request(now, id, proof)
     }
 
+    /// Asks whether the markers of the transaction before are written.
+    fn poll_markers(&mut self, now: Instant, id: RequestId) -> Option<Outbound> {
+        let transactional_id = self.settings.transactional_id.as_ref()?;
+        if !self.markers.ask(now) {
+            return None;
+        }
+        let body = RequestBody::from(markers::request(transactional_id));
+        self.calls.insert(id, Call::Markers);
+        Some(Outbound {
+            id,
+            to: Destination::Coordinator(CoordinatorKind::Transaction, Arc::clone(transactional_id)),
+            lane: Lane::Coordinator,
+            versions: body.versions(),
+            body,
+            deadline: now + self.settings.request_timeout,
+        })
+    }
+
+    /// Whether this request asks for the markers.
+    #[cfg(test)]
+    pub(crate) fn asks_for_markers(&self, id: RequestId) -> bool {
+        matches!(self.calls.get(&id), Some(Call::Markers))
+    }
+
     fn poll_produce(&mut self, now: Instant, id: RequestId) -> Option<Outbound> {
+        if self.markers.hold_until(now).is_some() {
+            return None;
+        }
         let sender = self.sender()?;
         let max_in_flight = self.settings.config.max_in_flight;
         let gate = Gate {
@@ -479,7 +515,11 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
     fn handle_response(&mut self, now: Instant, id: RequestId, result: Result<ResponseBody, RequestFailure>) {
         match self.calls.remove(&id) {
             None => {}
+            Some(Call::Markers) => self.markers.answered(&result),
             Some(Call::Transactional) => {
+                if let Ok(ResponseBody::EndTxn(response)) = &result {
+                    self.markers.ended(now, response);
+                }
                 self.transactions
                     .handle_response(now, result, &mut self.directives);
             }
@@ -519,7 +559,10 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
                 self.calls.insert(id, Call::Transactional);
                 outbound
             }
-            None => self.poll_produce(now, id)?,
+            None => match self.poll_markers(now, id) {
+                Some(outbound) => outbound,
+                None => self.poll_produce(now, id)?,
+            },
         };
         self.next_id += 1;
         Some(outbound)
@@ -540,6 +583,7 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
         let wakes = [
             self.accumulator.next_wake(now),
             self.transactions.next_wake(now),
+            self.markers.hold_until(now),
             closing,
         ];
         wakes.into_iter().flatten().min()

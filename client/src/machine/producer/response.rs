@@ -260,14 +260,25 @@ fn outcome(
                 format!("another producer with transactional id {id} has taken over; this one must stop");
             BatchOutcome::Fatal(error(ErrorKind::Fenced, &what))
         }
-        Meaning::Fatal => BatchOutcome::Fatal(error(
-            match part.error_code {
-                ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-                | ErrorCode::CLUSTER_AUTHORIZATION_FAILED => ErrorKind::Authorization,
-                _ => ErrorKind::Broker,
-            },
-            "the producer cannot go on",
-        )),
+        Meaning::Fatal => {
+            let (kind, what) = fatal(part.error_code, transactional_id);
+            BatchOutcome::Fatal(error(kind, &what))
+        }
+    }
+}
+
+/// What is said of an answer after which the producer is beyond use.
+fn fatal(code: ErrorCode, transactional_id: Option<&str>) -> (ErrorKind, String) {
+    match code {
+        ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED => {
+            let resource = Resource::TransactionalId(transactional_id.unwrap_or_default());
+            (ErrorKind::Authorization, acl::missing(Operation::Write, resource))
+        }
+        ErrorCode::CLUSTER_AUTHORIZATION_FAILED => (
+            ErrorKind::Authorization,
+            acl::missing(Operation::IdempotentWrite, Resource::Cluster),
+        ),
+        _ => (ErrorKind::Broker, "the producer cannot go on".to_owned()),
     }
 }
 

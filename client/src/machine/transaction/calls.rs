@@ -23,7 +23,11 @@ use crate::machine::accumulator::AllResolved;
 use crate::machine::retry::Backoff;
 use crate::machine::{Directive, Lane, Outbound, RequestFailure, RequestId};
 
-/// The pause while another operation on the same transactional id ends (KAFKA-5477). Mostly these are the markers of the
+/// How often it is asked again at once when another operation on the same transactional id is about to end: a round trip is pause enough
+/// for the markers of the transaction before, and the timer's first step of a millisecond would be most of a small transaction's time.
+const AT_ONCE: u32 = 4;
+
+/// The pause after that, while another operation on the same transactional id ends (KAFKA-5477). Mostly these are the markers of the
 /// transaction before, which take a few milliseconds: each longer pause would be part of every small transaction's latency.
 const CONCURRENT: Backoff = Backoff {
     initial: Duration::from_millis(1),
@@ -236,13 +240,14 @@ impl TransactionManager {
     }
 
     fn pause(&mut self, now: Instant, kind: RetryKind, failures: u32) {
-        let backoff = match kind {
-            RetryKind::Concurrent => CONCURRENT,
-            RetryKind::Backoff | RetryKind::LookUp => self.settings.backoff,
+        let delay = match kind {
+            RetryKind::Concurrent if failures <= AT_ONCE => Duration::ZERO,
+            RetryKind::Concurrent => CONCURRENT.delay(failures - AT_ONCE, &mut self.rng),
+            RetryKind::Backoff | RetryKind::LookUp => self.settings.backoff.delay(failures, &mut self.rng),
         };
         self.rpc = Rpc::Idle {
             failures,
-            until: Some(now + backoff.delay(failures, &mut self.rng)),
+            until: Some(now + delay),
         };
     }
 }

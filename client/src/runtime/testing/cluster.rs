@@ -72,7 +72,7 @@ fn ask_coordinator(cluster: &Arc<Cluster>, patience: Duration) -> JoinHandle<Ans
 const LONG: Duration = Duration::from_secs(30);
 
 /// Receives a FindCoordinator for `orders-1` and answers it.
-async fn answer_lookup(conversation: &mut Conversation, peer: &Peer, code: ErrorCode) {
+pub(crate) async fn answer_lookup(conversation: &mut Conversation, peer: &Peer, code: ErrorCode) {
     let (header, body) = conversation.receive().await;
     let RequestBody::FindCoordinator(request) = body else {
         panic!("not a look-up: {body:?}");

@@ -7,6 +7,7 @@ mod connection;
 mod driver;
 mod handshake;
 mod peer;
+mod transaction_admin;
 mod wire;
 
 use std::time::Duration;

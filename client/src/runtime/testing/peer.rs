@@ -185,6 +185,10 @@ pub(crate) fn versions() -> ApiVersionsResponse {
             api(ApiKey::Produce, 0, 13),
             api(ApiKey::TxnOffsetCommit, 0, 5),
             api(ApiKey::EndTxn, 0, 5),
+            api(ApiKey::WriteTxnMarkers, 1, 1),
+            api(ApiKey::DescribeProducers, 0, 0),
+            api(ApiKey::DescribeTransactions, 0, 0),
+            api(ApiKey::ListTransactions, 0, 1),
         ])
         .with_finalized_features_epoch(-1)
 }
