@@ -2,16 +2,21 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, Parser, Subcommand};
 
 use crate::demo::{self, Demo};
 use crate::kafka::{self, Cluster, Data, Missing, Version};
 use crate::latency::{self, Latency};
+use crate::nemesis::{self, Long, Nemesis};
 use crate::outcome::Outcome;
 use crate::plants::{self, Plants};
-use crate::{deny, faults, guards, layers, sizes, test, workspace};
+use crate::{apart, deny, faults, guards, layers, sizes, test, workspace};
+
+/// The exit code of what this machine does not allow.
+const NOT_RUN: u8 = 3;
 
 /// Tasks of the sealwax repository.
 #[derive(Debug, Parser)]
@@ -28,6 +33,9 @@ enum Verb {
     Kafka(Kafka),
     /// Kill -9 a worker again and again while it carries a file into Kafka, then count
     Demo(DemoArgs),
+    /// Attack three brokers and their clients at random, then judge what clients were told (as root; exits with 3 where namespaces are
+    /// not allowed)
+    Nemesis(NemesisArgs),
     /// Measure how long a transaction of one record takes: ours, Java's and librdkafka's, in turns on the same broker
     Latency(LatencyArgs),
     /// Try every fault on every request of a transaction, on real brokers, and replace docs/evidence/faults.md
@@ -72,6 +80,34 @@ struct DemoArgs {
     #[arg(long)]
     release: bool,
     /// Install Java and Maven if they are missing (as root on Debian)
+    #[arg(long)]
+    install: bool,
+}
+
+#[derive(Debug, Args)]
+struct NemesisArgs {
+    /// The Kafka version
+    #[arg(long, default_value = "4.4.0", value_parser = parse_version)]
+    version: Version,
+    /// For how many minutes faults are caused
+    #[arg(long, default_value_t = 10.0)]
+    minutes: f32,
+    /// Seed of all random choices (default: a new one, printed)
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Repeat the plan of this file in place of drawing one
+    #[arg(long)]
+    plan: Option<PathBuf>,
+    /// The negative control: the reader reads uncommitted records, and that must be found
+    #[arg(long)]
+    control: bool,
+    /// In place of random faults: restart each of three brokers so many times, one after the other (no root needed)
+    #[arg(long, value_name = "ROUNDS", conflicts_with_all = ["minutes", "seed", "plan", "control", "outage"])]
+    rolling: Option<u32>,
+    /// In place of random faults: stop every broker for so many seconds (no root needed)
+    #[arg(long, value_name = "SECONDS", conflicts_with_all = ["minutes", "seed", "plan", "control"])]
+    outage: Option<u32>,
+    /// Install Java, Maven and nftables if they are missing (as root on Debian)
     #[arg(long)]
     install: bool,
 }
@@ -166,6 +202,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Verb::Demo(demo) => run_demo(&demo),
+        Verb::Nemesis(arguments) => run_nemesis(&arguments),
         Verb::Latency(latency) => run_latency(latency),
         Verb::Faults(faults) => Ok(code(faults::run(missing(faults.install))?)),
         Verb::Layers => Ok(code(layers::check(&workspace::root()?)?)),
@@ -201,6 +238,33 @@ fn run_demo(arguments: &DemoArgs) -> Result<ExitCode> {
         missing: missing(arguments.install),
     };
     Ok(code(demo::run(&demo)?))
+}
+
+fn run_nemesis(arguments: &NemesisArgs) -> Result<ExitCode> {
+    let long = match (arguments.rolling, arguments.outage) {
+        (Some(rounds), _) => Some(Long::Rolling { rounds }),
+        (None, Some(seconds)) => Some(Long::Outage { seconds }),
+        (None, None) => None,
+    };
+    if let Some(long) = long {
+        return Ok(code(nemesis::run_long(long, arguments.version)?));
+    }
+    let length = Duration::try_from_secs_f32(arguments.minutes * 60.0).context("--minutes")?;
+    let outcome = nemesis::run(&Nemesis {
+        version: arguments.version,
+        length,
+        seed: arguments.seed,
+        plan: arguments.plan.clone(),
+        control: arguments.control,
+        missing: missing(arguments.install),
+    });
+    match outcome {
+        Err(error) if error.is::<apart::Refused>() => {
+            eprintln!("not run: {error}");
+            Ok(ExitCode::from(NOT_RUN))
+        }
+        outcome => Ok(code(outcome?)),
+    }
 }
 
 fn run_latency(arguments: LatencyArgs) -> Result<ExitCode> {

@@ -1,5 +1,6 @@
 //! Tasks of the sealwax repository, as a library: the `tests` package boots its Kafka clusters through [`kafka`].
 
+pub mod apart;
 pub mod cli;
 pub mod demo;
 pub mod deny;
@@ -11,6 +12,7 @@ pub mod layers;
 pub mod leash;
 pub mod librdkafka;
 mod metadata;
+pub mod nemesis;
 pub mod outcome;
 pub mod plants;
 pub mod sizes;

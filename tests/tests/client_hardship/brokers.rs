@@ -1,4 +1,5 @@
-//! Each of three brokers is killed and started again while records are pipelined: none is lost, doubled or out of order.
+//! Each of three brokers is killed, or stopped as its operator would, and started again while records are pipelined: none is lost, doubled
+//! or out of order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use sealwax::{Client, CommitError, Record};
 use tokio::task::JoinHandle;
-use xtask::kafka::{Cluster, Version, create_topic};
+use xtask::kafka::{Cluster, ConsoleConsumer, Isolation, Version, create_topic};
 
 use crate::reading;
 
@@ -18,15 +19,29 @@ const TRANSACTIONAL: &str = "transactional";
 const BURST: u64 = 100;
 const BREATH: Duration = Duration::from_millis(15);
 
-fn kill_in_turn(cluster: &Arc<Cluster>) -> JoinHandle<Result<()>> {
+/// How a broker goes down.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    /// SIGKILL.
+    Kill,
+    /// SIGTERM: it hands its leaderships over first.
+    Stop,
+}
+
+fn restart_in_turn(cluster: &Arc<Cluster>, end: End, rounds: u32) -> JoinHandle<Result<()>> {
     let cluster = Arc::clone(cluster);
     tokio::task::spawn_blocking(move || {
-        for node in cluster.node_ids() {
-            // The pace of the attack, not a wait for anything.
-            std::thread::sleep(Duration::from_secs(1));
-            cluster.node(node)?.kill()?;
-            cluster.node(node)?.start()?;
-            cluster.await_ready()?;
+        for _ in 0..rounds {
+            for node in cluster.node_ids() {
+                // The pace of the attack, not a wait for anything.
+                std::thread::sleep(Duration::from_secs(1));
+                match end {
+                    End::Kill => cluster.node(node)?.kill()?,
+                    End::Stop => cluster.node(node)?.stop()?,
+                }
+                // Returns when all replicas are in sync again.
+                cluster.node(node)?.start()?;
+            }
         }
         Ok(())
     })
@@ -36,7 +51,7 @@ fn partition(number: u64) -> i32 {
     i32::try_from(number % 3).unwrap_or(0)
 }
 
-async fn idempotent(client: &Client, is_over: &AtomicBool) -> Result<u64> {
+async fn idempotent(client: &Client, is_over: &AtomicBool, breath: Duration) -> Result<u64> {
     let producer = client
         .producer()
         .linger(Duration::ZERO)
@@ -51,7 +66,7 @@ async fn idempotent(client: &Client, is_over: &AtomicBool) -> Result<u64> {
             .await?;
         number += 1;
         if number % BURST == 0 {
-            tokio::time::sleep(BREATH).await;
+            tokio::time::sleep(breath).await;
         }
     }
     producer.close().await?;
@@ -109,7 +124,14 @@ async fn check(client: &Client, topic: &str, count: u64) -> Result<()> {
     Ok(())
 }
 
-async fn in_turn(version: Version) -> Result<()> {
+/// What both producers did, by what they were told.
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    sent: u64,
+    committed: u64,
+}
+
+async fn in_turn(version: Version, end: End, rounds: u32) -> Result<(Arc<Cluster>, Written)> {
     let cluster = tokio::task::spawn_blocking(move || Cluster::builder(version).nodes(3).start()).await??;
     let cluster = Arc::new(cluster);
     let client = Client::builder(cluster.bootstrap().split(',')).connect().await?;
@@ -118,18 +140,18 @@ async fn in_turn(version: Version) -> Result<()> {
     }
     let is_over = AtomicBool::new(false);
     let attack = async {
-        let outcome = kill_in_turn(&cluster).await;
+        let outcome = restart_in_turn(&cluster, end, rounds).await;
         is_over.store(true, Ordering::SeqCst);
         outcome
     };
     let (attacked, sent, committed) = tokio::join!(
         attack,
-        idempotent(&client, &is_over),
+        idempotent(&client, &is_over, BREATH * rounds.min(4)),
         transactional(&client, &is_over)
     );
     attacked??;
     let (sent, committed) = (sent?, committed?);
-    println!("{version:?}: {sent} records sent, {committed} committed");
+    println!("evidence: {rounds} times {end:?}: {sent} records sent, {committed} records committed");
     ensure!(
         sent > 10_000 && committed > 1_000,
         "too little was sent to be hit"
@@ -137,15 +159,64 @@ async fn in_turn(version: Version) -> Result<()> {
     check(&client, IDEMPOTENT, sent).await.context(IDEMPOTENT)?;
     check(&client, TRANSACTIONAL, committed)
         .await
-        .context(TRANSACTIONAL)
+        .context(TRANSACTIONAL)?;
+    Ok((cluster, Written { sent, committed }))
+}
+
+/// Each partition holds every third number, in order, as Java reads it.
+fn check_by_java(cluster: &Cluster, topic: &str, count: u64) -> Result<()> {
+    for partition in 0..PARTITIONS {
+        let mut expected = (u64::try_from(partition)?..count).step_by(3);
+        let mut wrong = None;
+        ConsoleConsumer::new(topic, Isolation::ReadCommitted)
+            .partition(partition)
+            .run(cluster.jvm(), &cluster.bootstrap(), |line| {
+                let number = expected.next();
+                if wrong.is_none() && number.map(|number| number.to_string()).as_deref() != Some(line) {
+                    wrong = Some(format!("{line} is where {number:?} should be"));
+                }
+            })?;
+        ensure!(wrong.is_none(), "{topic}-{partition}: {wrong:?}");
+        ensure!(
+            expected.next().is_none(),
+            "{topic}-{partition}: records are lost at its end"
+        );
+    }
+    Ok(())
+}
+
+/// One round, or as many as `cargo xtask nemesis --rolling` says.
+async fn rolling(version: Version) -> Result<()> {
+    let rounds = match std::env::var("SEALWAX_ROLLING_ROUNDS") {
+        Ok(rounds) => rounds.parse()?,
+        Err(_) => 1,
+    };
+    let (cluster, written) = in_turn(version, End::Stop, rounds).await?;
+    tokio::task::spawn_blocking(move || {
+        check_by_java(&cluster, IDEMPOTENT, written.sent)?;
+        check_by_java(&cluster, TRANSACTIONAL, written.committed)
+    })
+    .await??;
+    println!("evidence: Java reads every record once and in order");
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn die_in_turn_3_9_1() -> Result<()> {
-    in_turn(Version::V3_9_1).await
+    in_turn(Version::V3_9_1, End::Kill, 1).await.map(drop)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn die_in_turn_4_4_0() -> Result<()> {
-    in_turn(Version::V4_4_0).await
+    in_turn(Version::V4_4_0, End::Kill, 1).await.map(drop)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn are_restarted_in_turn_3_9_1() -> Result<()> {
+    rolling(Version::V3_9_1).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn are_restarted_in_turn_4_4_0() -> Result<()> {
+    rolling(Version::V4_4_0).await
 }

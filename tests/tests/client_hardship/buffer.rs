@@ -16,7 +16,8 @@ const RECORDS: usize = 10_000;
 /// The process may grow by the buffer and what surrounds it, but not by the 100 MB that pass through.
 const GROWTH: usize = 24 * 1024 * 1024;
 
-fn resident() -> Result<usize> {
+/// Bytes of memory that this process holds.
+pub(crate) fn resident() -> Result<usize> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status
         .lines()

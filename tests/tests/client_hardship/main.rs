@@ -8,6 +8,7 @@ mod cancel;
 mod crowd;
 mod idle;
 mod many;
+mod outage;
 mod progress;
 mod reading;
 mod timeout;

@@ -1,7 +1,9 @@
 //! From wishes to a cluster that answers: ports, directory, format, boot, retry when a port was taken meanwhile.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -10,6 +12,7 @@ use super::cluster::Cluster;
 use super::java::Missing;
 use super::jvm::Jvm;
 use super::layout::{Layout, NodeSpec, node_dir};
+use super::network::Network;
 use super::node::{self, Lifetime};
 use super::versions::Version;
 use super::{format, ports, properties};
@@ -31,6 +34,7 @@ pub struct ClusterBuilder {
     pub(super) boot_limit: Duration,
     pub(super) missing: Missing,
     pub(super) lifetime: Lifetime,
+    pub(super) network: Option<Arc<Network>>,
 }
 
 /// What a running cluster keeps of its builder: enough to start a node again.
@@ -43,6 +47,7 @@ pub(super) struct Recipe {
     pub(super) heap_mib: u32,
     pub(super) boot_limit: Duration,
     pub(super) lifetime: Lifetime,
+    pub(super) network: Option<Arc<Network>>,
 }
 
 impl ClusterBuilder {
@@ -58,6 +63,7 @@ impl ClusterBuilder {
             boot_limit: Duration::from_secs(180),
             missing: Missing::Name,
             lifetime: Lifetime::Ours,
+            network: None,
         }
     }
 
@@ -70,6 +76,13 @@ impl ClusterBuilder {
     /// The first port: brokers take `port`, `port + 1`, …, controllers the ports after them. Default: free ports.
     pub fn port(mut self, port: u16) -> Self {
         self.port = Some(port);
+        self
+    }
+
+    /// Runs each node in its own namespace of this network, with the network's addresses; such a cluster cannot be found in its
+    /// directory again. Default: all on 127.0.0.1.
+    pub fn network(mut self, network: Arc<Network>) -> Self {
+        self.network = Some(network);
         self
     }
 
@@ -196,6 +209,18 @@ impl ClusterBuilder {
     }
 
     fn lay_out(&self) -> Result<Layout> {
+        let nodes = match &self.network {
+            Some(network) => network.specs().take(usize::from(self.nodes)).collect(),
+            None => self.local_specs()?,
+        };
+        Ok(Layout {
+            version: self.version,
+            cluster_id: format::cluster_id(),
+            nodes,
+        })
+    }
+
+    fn local_specs(&self) -> Result<Vec<NodeSpec>> {
         let count = usize::from(self.nodes) * 2;
         let ports = match self.port {
             Some(first) => ports::fixed(first, count)?,
@@ -205,14 +230,11 @@ impl ClusterBuilder {
         let nodes = brokers.iter().zip(controllers).zip(1..);
         let nodes = nodes.map(|((port, controller_port), id)| NodeSpec {
             id,
+            host: Ipv4Addr::LOCALHOST,
             port: *port,
             controller_port: *controller_port,
         });
-        Ok(Layout {
-            version: self.version,
-            cluster_id: format::cluster_id(),
-            nodes: nodes.collect(),
-        })
+        Ok(nodes.collect())
     }
 
     fn format_all(&self, jvm: &Jvm, dir: &Path, layout: &Layout) -> Result<()> {
@@ -241,6 +263,7 @@ impl ClusterBuilder {
             heap_mib: self.heap_mib,
             boot_limit: self.boot_limit,
             lifetime: self.lifetime,
+            network: self.network.clone(),
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::leash::Leash;
 /// How long a node may take to end after SIGTERM before it is killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(40);
 
-/// A cluster of real Kafka nodes on 127.0.0.1. All methods block; it is `Send` and `Sync`.
+/// A cluster of real Kafka nodes on 127.0.0.1, or in namespaces of a [`Network`](super::Network). All methods block; it is `Send` and `Sync`.
 #[derive(Debug)]
 pub struct Cluster {
     recipe: Recipe,
@@ -37,7 +37,7 @@ impl Cluster {
         ClusterBuilder::new(version)
     }
 
-    /// The addresses of all brokers, running or not: `127.0.0.1:p1,127.0.0.1:p2,…`.
+    /// The addresses of all brokers, running or not: `host1:p1,host2:p2,…`.
     pub fn bootstrap(&self) -> String {
         self.recipe.layout.bootstrap()
     }
@@ -87,6 +87,11 @@ impl Cluster {
         self.await_answers(false)
     }
 
+    /// Whether all running (not stopped, not paused) nodes agree now that the cluster works.
+    pub fn is_ready(&self) -> bool {
+        ready::probe(&self.expectation(false)).is_ok()
+    }
+
     pub(super) fn boot(recipe: Recipe, fresh: bool) -> Result<Self> {
         let nodes = recipe
             .layout
@@ -121,24 +126,28 @@ impl Cluster {
 
     fn spawn_all(&self) -> Result<()> {
         for id in self.node_ids() {
-            self.node(id)?.spawn()?;
+            self.node(id)?.launch()?;
         }
         Ok(())
     }
 
     fn await_answers(&self, coordinators: bool) -> Result<()> {
+        let expectation = self.expectation(coordinators);
+        ready::await_ready(&expectation, self.recipe.boot_limit, || self.check_alive())
+            .map_err(|error| self.with_logs(&expectation, error))
+    }
+
+    fn expectation(&self, coordinators: bool) -> Expectation {
         let mut brokers = Vec::new();
         for (spec, process) in self.recipe.layout.nodes.iter().zip(&self.nodes) {
             if lock(process).is_running() {
                 brokers.push((spec.id, spec.address()));
             }
         }
-        let expectation = Expectation {
+        Expectation {
             brokers,
             coordinators,
-        };
-        ready::await_ready(&expectation, self.recipe.boot_limit, || self.check_alive())
-            .map_err(|error| self.with_logs(&expectation, error))
+        }
     }
 
     fn check_alive(&self) -> Result<()> {
@@ -198,7 +207,7 @@ impl Node<'_> {
         self.spec.id
     }
 
-    /// Its broker's address, `127.0.0.1:port`.
+    /// Its broker's address, `host:port`.
     pub fn address(&self) -> String {
         self.spec.address()
     }
@@ -254,8 +263,29 @@ impl Node<'_> {
     /// # Errors
     /// If it runs already, or does not come up within the builder's boot limit.
     pub fn start(&self) -> Result<()> {
-        self.spawn()?;
+        self.launch()?;
         self.cluster.await_answers(false)
+    }
+
+    /// Starts it again on the same port and data, and waits for nothing.
+    ///
+    /// # Errors
+    /// If it runs already or cannot be started.
+    pub fn launch(&self) -> Result<()> {
+        let mut process = lock(self.process);
+        if process.pid().is_some() {
+            bail!("node {} runs already", self.spec.id);
+        }
+        let recipe = &self.cluster.recipe;
+        let dir = self.dir();
+        let file = write_properties(&recipe.layout, self.spec, &dir, &recipe.overrides)?;
+        let mut command = recipe.jvm.node(&dir, recipe.heap_mib)?;
+        command.arg(file);
+        if let Some(network) = &recipe.network {
+            command = network.enter(self.spec.id, &command);
+        }
+        *process = NodeProcess::start(command, &dir, recipe.lifetime)?;
+        Ok(())
     }
 
     /// SIGSTOP: it keeps its connections and answers nothing. Nothing happens unless it runs.
@@ -289,20 +319,6 @@ impl Node<'_> {
         };
         *process = next;
         sent
-    }
-
-    fn spawn(&self) -> Result<()> {
-        let mut process = lock(self.process);
-        if process.pid().is_some() {
-            bail!("node {} runs already", self.spec.id);
-        }
-        let recipe = &self.cluster.recipe;
-        let dir = self.dir();
-        let file = write_properties(&recipe.layout, self.spec, &dir, &recipe.overrides)?;
-        let mut command = recipe.jvm.node(&dir, recipe.heap_mib)?;
-        command.arg(file);
-        *process = NodeProcess::start(command, &dir, recipe.lifetime)?;
-        Ok(())
     }
 
     fn dir(&self) -> PathBuf {

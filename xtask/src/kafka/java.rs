@@ -116,7 +116,8 @@ fn apt_knows(package: &str) -> bool {
     })
 }
 
-fn apt_install(package: &str) -> Result<()> {
+/// Installs a Debian package; root on Debian only.
+pub(crate) fn apt_install(package: &str) -> Result<()> {
     ensure!(
         rustix::process::geteuid().is_root() && Path::new("/usr/bin/apt-get").exists(),
         "--install works as root on Debian only; install the package `{package}` by hand"

@@ -4,6 +4,7 @@
 //! Written once when the cluster is made; read again by `down`, and by `up` on the same directory.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -25,6 +26,7 @@ pub(super) struct Layout {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NodeSpec {
     pub(super) id: i32,
+    pub(super) host: Ipv4Addr,
     pub(super) port: u16,
     pub(super) controller_port: u16,
 }
@@ -32,7 +34,12 @@ pub(super) struct NodeSpec {
 impl NodeSpec {
     /// The broker's listener, `host:port`.
     pub(super) fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// The controller's listener, `host:port`.
+    pub(super) fn controller_address(&self) -> String {
+        format!("{}:{}", self.host, self.controller_port)
     }
 }
 
@@ -95,11 +102,7 @@ impl Layout {
     }
 
     fn render(&self) -> String {
-        let nodes: Vec<Value> = self
-            .nodes
-            .iter()
-            .map(|node| json!({"id": node.id, "port": node.port, "controller_port": node.controller_port}))
-            .collect();
+        let nodes: Vec<Value> = self.nodes.iter().map(render_node).collect();
         let value = json!({"version": self.version.as_str(), "cluster_id": self.cluster_id, "nodes": nodes});
         format!("{value:#}\n")
     }
@@ -128,14 +131,28 @@ impl Layout {
     }
 }
 
+fn render_node(node: &NodeSpec) -> Value {
+    json!({
+        "id": node.id,
+        "host": node.host.to_string(),
+        "port": node.port,
+        "controller_port": node.controller_port,
+    })
+}
+
 fn parse_node(node: &Value) -> Result<NodeSpec> {
     let number = |key: &str| {
         node.get(key)
             .and_then(Value::as_i64)
             .with_context(|| format!("a node has no `{key}`"))
     };
+    let host = node
+        .get("host")
+        .and_then(Value::as_str)
+        .context("a node has no `host`")?;
     Ok(NodeSpec {
         id: number("id")?.try_into()?,
+        host: host.parse()?,
         port: number("port")?.try_into()?,
         controller_port: number("controller_port")?.try_into()?,
     })
@@ -153,11 +170,13 @@ mod tests {
             nodes: vec![
                 NodeSpec {
                     id: 1,
+                    host: Ipv4Addr::LOCALHOST,
                     port: 1001,
                     controller_port: 2001,
                 },
                 NodeSpec {
                     id: 2,
+                    host: Ipv4Addr::LOCALHOST,
                     port: 1002,
                     controller_port: 2002,
                 },

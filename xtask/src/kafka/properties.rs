@@ -45,7 +45,7 @@ fn addresses(layout: &Layout, node: &NodeSpec, dir: &Path) -> Vec<(&'static str,
     let voters: Vec<String> = layout
         .nodes
         .iter()
-        .map(|peer| format!("{}@127.0.0.1:{}", peer.id, peer.controller_port))
+        .map(|peer| format!("{}@{}", peer.id, peer.controller_address()))
         .collect();
     let broker = format!("PLAINTEXT://{}", node.address());
     vec![
@@ -54,7 +54,7 @@ fn addresses(layout: &Layout, node: &NodeSpec, dir: &Path) -> Vec<(&'static str,
         ("controller.quorum.voters", voters.join(",")),
         (
             "listeners",
-            format!("{broker},CONTROLLER://127.0.0.1:{}", node.controller_port),
+            format!("{broker},CONTROLLER://{}", node.controller_address()),
         ),
         ("advertised.listeners", broker),
         ("controller.listener.names", "CONTROLLER".to_owned()),
@@ -136,6 +136,7 @@ mod tests {
             nodes: (1..=nodes)
                 .map(|id| NodeSpec {
                     id: i32::from(id),
+                    host: std::net::Ipv4Addr::LOCALHOST,
                     port: 9000 + id,
                     controller_port: 9100 + id,
                 })

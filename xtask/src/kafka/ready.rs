@@ -51,7 +51,8 @@ pub(super) fn await_ready(
     }
 }
 
-fn probe(expectation: &Expectation) -> Result<()> {
+/// Whether the expectation is met now; else why not.
+pub(super) fn probe(expectation: &Expectation) -> Result<()> {
     let mut wires = Vec::with_capacity(expectation.brokers.len());
     for (_, address) in &expectation.brokers {
         wires.push(Wire::connect(address, CALL_LIMIT)?);
