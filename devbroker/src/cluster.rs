@@ -1,35 +1,22 @@
 //! The cluster as its clients and operators see it. In: requests at a node, time, an operator's acts. Out: answers, and when to look again.
 
+mod connections;
+mod hands;
+mod view;
+
+use std::collections::VecDeque;
 use std::time::Duration;
 
+use sealwax_protocol::ApiKey;
 use sealwax_protocol::ids::NodeId;
 use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::ResponseBody;
 
-/// How a cluster is made.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Settings {
-    /// Nodes, numbered from 1; each is broker and controller. Default 3.
-    pub nodes: i32,
-    /// The finalized level of `transaction.version`: 0 or 1 is TV1, 2 is TV2. Default 2.
-    pub transaction_version: i16,
-    /// How long the coordinator takes from PREPARE (when EndTxn is answered) to the last marker (when the next may begin). Default 2 ms.
-    pub marker_delay: Duration,
-    /// `transaction.max.timeout.ms`. Default 15 minutes.
-    pub transaction_max_timeout: Duration,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            nodes: 3,
-            transaction_version: 2,
-            marker_delay: Duration::from_millis(2),
-            transaction_max_timeout: Duration::from_secs(15 * 60),
-        }
-    }
-}
+use crate::api::{self, Call, Reply};
+pub use crate::settings::{Release, Settings};
+use crate::state::{Event, State};
+use connections::{Connections, Waiting};
+pub use view::GroupOffset;
 
 /// Where a request came from, and so where its answer goes. A node works on one request of a connection at a time, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,7 +34,7 @@ pub struct Origin {
 pub struct Answer {
     /// The request's origin.
     pub to: Origin,
-    /// The version that it was asked in.
+    /// The version that it was asked in. 0 for an ApiVersions answer that says UNSUPPORTED_VERSION (KIP-511).
     pub version: i16,
     /// What is answered.
     pub body: ResponseBody,
@@ -56,34 +43,121 @@ pub struct Answer {
 /// The cluster. Time is a duration since it was made, and never goes back.
 #[derive(Debug)]
 pub struct Cluster {
-    settings: Settings,
+    state: State,
+    connections: Connections,
+    answers: VecDeque<Answer>,
 }
 
 impl Cluster {
     /// A cluster without topics.
     #[must_use]
-    pub const fn new(settings: Settings) -> Self {
-        Self { settings }
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            state: State::new(settings),
+            connections: Connections::default(),
+            answers: VecDeque::new(),
+        }
     }
 
     /// A request has reached a node. It is answered at once, later, or (if its node stops) never.
     pub fn handle_request(&mut self, now: Duration, origin: Origin, version: i16, body: RequestBody) {
-        let _ = (now, origin, version, body, &self.settings);
+        self.handle_timeout(now);
+        if !self.state.nodes.is_up(origin.node) {
+            return;
+        }
+        let waiting = Waiting {
+            origin,
+            version,
+            body,
+            begun: None,
+        };
+        if let Some(waiting) = self.connections.arrive(waiting) {
+            self.work_on(now, waiting);
+        }
     }
 
     /// The instant of [`Cluster::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Duration) {
-        let _ = now;
+        while let Some((at, event)) = self.state.timers.pop(now) {
+            self.happen(at, event);
+        }
     }
 
     /// The next answer, in the order in which they leave.
     pub fn poll_answer(&mut self) -> Option<Answer> {
-        None
+        self.answers.pop_front()
     }
 
     /// When [`Cluster::handle_timeout`] wants to be called.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
-        None
+        self.state.timers.next()
+    }
+
+    fn happen(&mut self, now: Duration, event: Event) {
+        match event {
+            Event::LookAgain(connection) => {
+                if let Some(waiting) = self.connections.take(connection) {
+                    self.work_on(now, waiting);
+                }
+            }
+            Event::WriteMarker {
+                transactional_id,
+                coordinator_epoch,
+                partition,
+            } => self
+                .state
+                .write_marker(now, transactional_id, coordinator_epoch, partition),
+            Event::Complete {
+                transactional_id,
+                coordinator_epoch,
+            } => self
+                .state
+                .complete_transaction(&transactional_id, coordinator_epoch),
+            Event::Expire(transactional_id) => self.state.expire_transaction(now, &transactional_id),
+        }
+    }
+
+    /// Works on the request at the head of a connection, and on those behind it as long as nothing has to wait.
+    fn work_on(&mut self, now: Duration, first: Waiting) {
+        let mut next = Some(first);
+        while let Some(mut waiting) = next {
+            let call = Call {
+                now,
+                begun: *waiting.begun.get_or_insert(now),
+                node: waiting.origin.node,
+                version: waiting.version,
+            };
+            let (version, reply) = self.reply(&call, &waiting.body);
+            let origin = waiting.origin;
+            match reply {
+                Reply::Answer(body) => self.answers.push_back(Answer {
+                    to: origin,
+                    version,
+                    body,
+                }),
+                Reply::Silent => {}
+                Reply::LookAgain(at) => {
+                    self.connections.put_back(waiting);
+                    self.state.timers.plan(at, Event::LookAgain(origin.connection));
+                    return;
+                }
+            }
+            next = self.connections.finish(origin.connection);
+        }
+    }
+
+    fn reply(&mut self, call: &Call, body: &RequestBody) -> (i16, Reply) {
+        if self.state.nodes.speaks(call.node, body.api_key(), call.version) {
+            (call.version, api::handle(&mut self.state, call, body))
+        } else if body.api_key() == ApiKey::ApiVersions {
+            let body = api::unsupported_api_versions(&self.state, call);
+            (0, Reply::Answer(body))
+        } else {
+            (call.version, api::refuse(body))
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

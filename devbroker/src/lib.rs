@@ -5,6 +5,13 @@
 //! transaction coordinator that speaks TV1 and TV2, and hands that move leaders and coordinators or stop nodes. Everything it does follows
 //! from its inputs alone: the same inputs give the same answers, byte for byte.
 
+mod api;
 pub mod cluster;
+pub mod coordinator;
+mod group;
+pub mod log;
+mod names;
+mod settings;
+mod state;
 
-pub use cluster::{Answer, Cluster, Origin, Settings};
+pub use cluster::{Answer, Cluster, GroupOffset, Origin, Release, Settings};

@@ -11,6 +11,10 @@ use crate::limits::DecodeLimits;
 /// Bytes of a batch's header.
 pub const HEADER_LEN: usize = 61;
 
+/// Bytes of the base offset.
+pub(super) const BASE_OFFSET_END: usize = 8;
+/// Bytes before and of the leader's epoch.
+pub(super) const LEADER_EPOCH_END: usize = 16;
 /// Bytes before and of the field `batch_length`, which does not count them.
 pub(super) const LENGTH_END: usize = 12;
 /// Where the checksum stands.
@@ -25,7 +29,7 @@ const MAGIC_END: usize = 17;
 const COMPRESSION_MASK: i16 = 0b111;
 const LOG_APPEND_TIME: i16 = 1 << 3;
 pub(super) const TRANSACTIONAL: i16 = 1 << 4;
-const CONTROL: i16 = 1 << 5;
+pub(super) const CONTROL: i16 = 1 << 5;
 
 /// Whose clock a batch's timestamps are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

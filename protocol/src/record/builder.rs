@@ -5,7 +5,10 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::batch::{BatchHeader, Framed, HEADER_LEN, LENGTH_END, TRANSACTIONAL, frame};
+use super::batch::{
+    BASE_OFFSET_END, BatchHeader, CONTROL, Framed, HEADER_LEN, LEADER_EPOCH_END, LENGTH_END, TRANSACTIONAL, frame,
+};
+use super::control::ControlType;
 use crate::error::{DecodeError, EncodeError};
 use crate::ids::{ProducerIdAndEpoch, Sequence};
 use crate::limits::DecodeLimits;
@@ -170,7 +173,11 @@ impl BatchBuilder {
     /// Base offset is 0 and partition leader epoch −1: the broker sets both. A batch without records is readable, but no
     /// broker takes it.
     #[must_use]
-    pub fn seal(mut self, stamp: ProducerStamp) -> Bytes {
+    pub fn seal(self, stamp: ProducerStamp) -> Bytes {
+        self.seal_with(stamp, 0)
+    }
+
+    fn seal_with(mut self, stamp: ProducerStamp, attributes: i16) -> Bytes {
         let timestamps = self.timestamps.unwrap_or(Timestamps {
             base: NO_TIMESTAMP,
             max: NO_TIMESTAMP,
@@ -181,7 +188,7 @@ impl BatchBuilder {
             batch_length: (self.buffer.len() - LENGTH_END) as i32,
             partition_leader_epoch: -1,
             crc: 0,
-            attributes: 0,
+            attributes,
             last_offset_delta: (record_count - 1).max(0),
             base_timestamp: timestamps.base,
             max_timestamp: timestamps.max,
@@ -229,6 +236,35 @@ pub fn restamp(batch: Bytes, stamp: ProducerStamp) -> Result<Bytes, DecodeError>
         .unwrap_or_else(|shared| BytesMut::from(&shared[..]));
     write_header(&mut buffer, &header);
     Ok(buffer.freeze())
+}
+
+/// A transaction marker as a coordinator has it written: a control batch whose one record says commit or abort. For brokers.
+#[must_use]
+pub fn control_batch(
+    control: ControlType,
+    producer: ProducerIdAndEpoch,
+    coordinator_epoch: i32,
+    timestamp: i64,
+) -> Bytes {
+    let [type_high, type_low] = control.code().to_be_bytes();
+    let [e0, e1, e2, e3] = coordinator_epoch.to_be_bytes();
+    let mut batch = BatchBuilder::with_capacity(HEADER_LEN + 24);
+    // Six bytes of value cannot be too long.
+    let _ = batch.append(timestamp, Some(&[0, 0, type_high, type_low]), Some(&[0, 0, e0, e1, e2, e3]), []);
+    let stamp = ProducerStamp {
+        transactional: true,
+        producer,
+        base_sequence: None,
+    };
+    batch.seal_with(stamp, CONTROL)
+}
+
+/// Appends `batch`, sealed, to `out` as it lies in a log: with its offset and the epoch of the leader, which no checksum covers. For brokers.
+pub fn place(batch: &[u8], base_offset: i64, leader_epoch: i32, out: &mut BytesMut) {
+    out.extend_from_slice(&base_offset.to_be_bytes());
+    out.extend_from_slice(batch.get(BASE_OFFSET_END..LENGTH_END).unwrap_or_default());
+    out.extend_from_slice(&leader_epoch.to_be_bytes());
+    out.extend_from_slice(batch.get(LEADER_EPOCH_END..).unwrap_or_default());
 }
 
 fn write_header(buffer: &mut BytesMut, header: &BatchHeader) {

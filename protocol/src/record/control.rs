@@ -21,6 +21,16 @@ pub enum ControlType {
 }
 
 impl ControlType {
+    /// The number on the wire.
+    #[must_use]
+    pub const fn code(self) -> i16 {
+        match self {
+            Self::Abort => 0,
+            Self::Commit => 1,
+            Self::Other(code) => code,
+        }
+    }
+
     pub(super) fn from_key(key: Option<&[u8]>) -> Result<Self, DecodeError> {
         let mut key = key.unwrap_or_default();
         if key.len() < KEY_LEN {

@@ -10,7 +10,7 @@ pub mod reader;
 pub mod records;
 
 pub use batch::{BatchHeader, Compression, TimestampType};
-pub use builder::{BatchBuilder, ProducerStamp, restamp};
+pub use builder::{BatchBuilder, ProducerStamp, control_batch, place, restamp};
 pub use control::ControlType;
 pub use reader::{Batches, RecordBatch};
 pub use records::{Headers, RecordRef, Records};

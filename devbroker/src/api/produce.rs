@@ -1,0 +1,179 @@
+//! Produce (0): batches into logs. A transactional one is checked with the coordinator first, or added to the transaction there (KIP-890).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use sealwax_protocol::Uuid;
+use sealwax_protocol::error_code::ErrorCode;
+use sealwax_protocol::ids::{NodeId, ProducerEpoch, ProducerId, ProducerIdAndEpoch, TopicPartition};
+use sealwax_protocol::produce::{
+    LeaderHint, NodeEndpoint, ProducePartitionResponse, ProduceRequest, ProduceResponse, ProduceTopic,
+    ProduceTopicResponse,
+};
+use sealwax_protocol::response::ResponseBody;
+
+use super::{Call, Reply};
+use crate::log::{Incoming, SequenceRule};
+use crate::settings::Release;
+use crate::state::State;
+use crate::state::verification::{Permit, Verification};
+
+const FIRST_WITH_TOPIC_IDS: i16 = 13;
+const FIRST_WITH_HINTS: i16 = 10;
+
+/// What was done with one batch.
+type Appended = Result<i64, ErrorCode>;
+
+pub(super) fn handle(state: &mut State, call: &Call, request: &ProduceRequest) -> Reply {
+    let mut appends = Vec::new();
+    for topic in &request.topics {
+        let name = name_of(state, call, topic);
+        for part in &topic.partitions {
+            let prepared = name.as_ref().map_err(|code| *code).and_then(|name| {
+                let partition = TopicPartition::new(Arc::clone(name), part.index);
+                prepare(state, call, request, partition, &part.records)
+            });
+            appends.push(prepared);
+        }
+    }
+    if let Some(at) = pause(state, call, &appends) {
+        return Reply::LookAgain(at);
+    }
+    let results: Vec<Appended> = appends
+        .into_iter()
+        .map(|prepared| append(state, call, prepared?))
+        .collect();
+    if request.acks == 0 {
+        return Reply::Silent;
+    }
+    Reply::Answer(ResponseBody::Produce(respond(state, call, request, &results)))
+}
+
+/// A batch whose partition this node leads, with what the coordinator said.
+struct Prepared {
+    partition: TopicPartition,
+    batch: Incoming,
+    permit: Result<Permit, ErrorCode>,
+}
+
+fn name_of(state: &State, call: &Call, topic: &ProduceTopic) -> Result<Arc<str>, ErrorCode> {
+    if call.version < FIRST_WITH_TOPIC_IDS {
+        return Ok(Arc::clone(&topic.name));
+    }
+    let name = state.topics.name_of(topic.id);
+    name.map(Arc::clone).ok_or(ErrorCode::UNKNOWN_TOPIC_ID)
+}
+
+fn prepare(
+    state: &mut State,
+    call: &Call,
+    request: &ProduceRequest,
+    partition: TopicPartition,
+    records: &Bytes,
+) -> Result<Prepared, ErrorCode> {
+    let found = state
+        .topics
+        .partition(&partition)
+        .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    let batch = Incoming::read(records)?;
+    if found.leadership.leader != Some(call.node) {
+        return Err(ErrorCode::NOT_LEADER_OR_FOLLOWER);
+    }
+    let permit = if batch.is_transactional() {
+        let transactional_id = request.transactional_id.as_deref().unwrap_or_default();
+        let producer = ProducerIdAndEpoch {
+            id: ProducerId(batch.producer_id()),
+            epoch: ProducerEpoch(batch.epoch()),
+        };
+        let is_open = found.log.has_open_transaction(producer.id.0, producer.epoch.0);
+        let verification = Verification::of_produce(call.version);
+        state.verify(call.now, verification, is_open, transactional_id, producer, &partition)
+    } else {
+        Ok(Permit::Granted)
+    };
+    Ok(Prepared {
+        partition,
+        batch,
+        permit,
+    })
+}
+
+/// When to ask the coordinator again, if it is still busy with the transaction before.
+fn pause(state: &State, call: &Call, appends: &[Result<Prepared, ErrorCode>]) -> Option<Duration> {
+    let is_busy = |prepared: &Result<Prepared, ErrorCode>| matches!(prepared, Ok(Prepared { permit: Ok(Permit::Busy), .. }));
+    let waited = call.now.saturating_sub(call.begun);
+    (waited < state.settings.add_partitions_retry_limit && appends.iter().any(is_busy))
+        .then(|| call.now + state.settings.add_partitions_retry_backoff)
+}
+
+fn append(state: &mut State, call: &Call, prepared: Prepared) -> Appended {
+    match prepared.permit? {
+        Permit::Granted => {}
+        Permit::Busy => return Err(ErrorCode::CONCURRENT_TRANSACTIONS),
+    }
+    let rule = if Verification::of_produce(call.version) == Verification::Add && state.is_at_least(Release::V4_4) {
+        SequenceRule::ZeroFirst
+    } else {
+        SequenceRule::Any
+    };
+    let found = state
+        .topics
+        .partition_mut(&prepared.partition)
+        .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    found.log.append(prepared.batch, found.leadership.epoch, rule)
+}
+
+fn respond(state: &State, call: &Call, request: &ProduceRequest, results: &[Appended]) -> ProduceResponse {
+    let mut results = results.iter();
+    let mut hinted = Vec::new();
+    let topics = request.topics.iter().map(|topic| {
+        let name = name_of(state, call, topic).unwrap_or_else(|_| Arc::clone(&topic.name));
+        let partitions = topic.partitions.iter().map(|part| {
+            let result = results.next().copied().unwrap_or(Err(ErrorCode::UNKNOWN_SERVER_ERROR));
+            let partition = TopicPartition::new(Arc::clone(&name), part.index);
+            let hint = hint(state, call, &partition, result);
+            hinted.extend(hint.map(|hint| hint.leader));
+            answer(part.index, result, hint)
+        });
+        let partitions = partitions.collect();
+        if call.version < FIRST_WITH_TOPIC_IDS {
+            ProduceTopicResponse { name: Arc::clone(&topic.name), id: Uuid::nil(), partitions }
+        } else {
+            ProduceTopicResponse { name: "".into(), id: topic.id, partitions }
+        }
+    });
+    let topics = topics.collect();
+    ProduceResponse {
+        topics,
+        throttle_time_ms: 0,
+        node_endpoints: endpoints(hinted),
+    }
+}
+
+fn answer(index: i32, result: Appended, current_leader: Option<LeaderHint>) -> ProducePartitionResponse {
+    ProducePartitionResponse {
+        index,
+        error_code: result.err().unwrap_or(ErrorCode::NONE),
+        base_offset: result.unwrap_or(-1),
+        log_append_time_ms: -1,
+        log_start_offset: if result.is_ok() { 0 } else { -1 },
+        record_errors: Vec::new(),
+        error_message: None,
+        current_leader,
+    }
+}
+
+/// Who leads instead (KIP-951).
+fn hint(state: &State, call: &Call, partition: &TopicPartition, result: Appended) -> Option<LeaderHint> {
+    if result != Err(ErrorCode::NOT_LEADER_OR_FOLLOWER) || call.version < FIRST_WITH_HINTS {
+        return None;
+    }
+    super::leader_hint(state, partition)
+}
+
+fn endpoints(mut nodes: Vec<NodeId>) -> Vec<NodeEndpoint> {
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes.into_iter().map(super::endpoint).collect()
+}

@@ -1,0 +1,185 @@
+//! Appending: a producer's batch or a coordinator's marker, with all that the leader checks first.
+//!
+//! In: a batch as it came from the wire. Out: its offset (the first one, if it is a repeat) or the error code.
+
+use bytes::Bytes;
+use sealwax_protocol::error_code::ErrorCode;
+use sealwax_protocol::ids::{ProducerIdAndEpoch, Sequence};
+use sealwax_protocol::limits::DecodeLimits;
+use sealwax_protocol::record::{BatchHeader, Batches, ControlType, control_batch};
+
+use super::batch::LogBatch;
+use super::producer::{ProducerEntry, SequenceRule, Written};
+use super::stable::Aborted;
+use super::PartitionLog;
+
+/// A batch that a producer sent: exactly one, whole and intact.
+#[derive(Debug, Clone)]
+pub(crate) struct Incoming {
+    header: BatchHeader,
+    bytes: Bytes,
+}
+
+impl Incoming {
+    /// Reads what stands in one partition of a Produce request.
+    pub(crate) fn read(bytes: &Bytes) -> Result<Self, ErrorCode> {
+        let mut batches = Batches::new(bytes.clone(), DecodeLimits::default());
+        let (first, second) = (batches.next(), batches.next());
+        let batch = match (first, second) {
+            (Some(Ok(batch)), None) => batch,
+            (Some(Err(_)), _) => return Err(ErrorCode::CORRUPT_MESSAGE),
+            (None | Some(Ok(_)), _) => return Err(ErrorCode::INVALID_RECORD),
+        };
+        let header = *batch.header();
+        if header.is_control() || header.record_count == 0 || header.base_offset != 0 {
+            return Err(ErrorCode::INVALID_RECORD);
+        }
+        Ok(Self {
+            header,
+            bytes: bytes.clone(),
+        })
+    }
+
+    /// Producer id, −1 for none.
+    pub(crate) const fn producer_id(&self) -> i64 {
+        self.header.producer_id
+    }
+
+    /// Producer epoch.
+    pub(crate) const fn epoch(&self) -> i16 {
+        self.header.producer_epoch
+    }
+
+    /// Whether it belongs to a transaction.
+    pub(crate) fn is_transactional(&self) -> bool {
+        self.header.is_transactional()
+    }
+
+    const fn first_sequence(&self) -> i32 {
+        self.header.base_sequence
+    }
+
+    fn last_sequence(&self) -> i32 {
+        let more = self.header.last_offset_delta.unsigned_abs();
+        Sequence::new(self.header.base_sequence).map_or(-1, |first| first.add(more).get())
+    }
+}
+
+impl PartitionLog {
+    /// Appends a producer's batch and returns its first offset; the offset that it has already if it is a repeat.
+    pub(crate) fn append(
+        &mut self,
+        batch: Incoming,
+        leader_epoch: i32,
+        rule: SequenceRule,
+    ) -> Result<i64, ErrorCode> {
+        let id = batch.producer_id();
+        if id >= 0 {
+            if rule != SequenceRule::Unchecked
+                && let Some(offset) = self.repeat_of(&batch)
+            {
+                return Ok(offset);
+            }
+            self.check(&batch, rule)?;
+            self.remember(&batch);
+        }
+        let offset = self.next_offset;
+        self.push(LogBatch::new(offset, leader_epoch, batch.header, None, batch.bytes));
+        Ok(offset)
+    }
+
+    /// Where this very batch was written before, if it was.
+    pub(crate) fn repeat_of(&self, batch: &Incoming) -> Option<i64> {
+        let entry = self.producers.get(&batch.producer_id())?;
+        entry.find_repeat(batch.epoch(), batch.first_sequence(), batch.last_sequence())
+    }
+
+    fn check(&self, batch: &Incoming, rule: SequenceRule) -> Result<(), ErrorCode> {
+        let Some(entry) = self.producers.get(&batch.producer_id()) else {
+            return match rule {
+                SequenceRule::ZeroFirst if batch.first_sequence() != 0 => {
+                    Err(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)
+                }
+                SequenceRule::ZeroFirst | SequenceRule::Any | SequenceRule::Unchecked => Ok(()),
+            };
+        };
+        entry.check_epoch(batch.epoch())?;
+        if rule != SequenceRule::Unchecked {
+            entry.check_sequence(batch.epoch(), batch.first_sequence())?;
+        }
+        if entry.open_since().is_some() && !batch.is_transactional() {
+            return Err(ErrorCode::INVALID_TXN_STATE);
+        }
+        Ok(())
+    }
+
+    fn remember(&mut self, batch: &Incoming) {
+        let offset = self.next_offset;
+        let entry = self
+            .producers
+            .entry(batch.producer_id())
+            .or_insert_with(|| ProducerEntry::new(batch.epoch()));
+        let written = Written {
+            first_sequence: batch.first_sequence(),
+            last_sequence: batch.last_sequence(),
+            base_offset: offset,
+        };
+        entry.wrote(batch.epoch(), written, batch.header.max_timestamp);
+        if batch.is_transactional() && entry.begin(offset) {
+            self.open.begin(offset);
+        }
+    }
+
+    /// Appends a marker (WriteTxnMarkers): the transaction of the producer ends here.
+    pub(crate) fn mark(&mut self, marker: &Marker, leader_epoch: i32) -> Result<i64, ErrorCode> {
+        let id = marker.producer.id.0;
+        let epoch = marker.producer.epoch.0;
+        let entry = self
+            .producers
+            .entry(id)
+            .or_insert_with(|| ProducerEntry::new(epoch));
+        entry.check_epoch(epoch)?;
+        if entry.coordinator_epoch() > marker.coordinator_epoch {
+            return Err(ErrorCode::TRANSACTION_COORDINATOR_FENCED);
+        }
+        let offset = self.next_offset;
+        if let Some(first_offset) = entry.marked(epoch, marker.coordinator_epoch, marker.timestamp) {
+            self.open.end(first_offset);
+            if marker.control == ControlType::Abort {
+                self.aborted.push(Aborted {
+                    producer_id: id,
+                    first_offset,
+                    last_offset: offset,
+                });
+            }
+        }
+        let bytes = control_batch(
+            marker.control,
+            marker.producer,
+            marker.coordinator_epoch,
+            marker.timestamp,
+        );
+        let header = Batches::new(bytes.clone(), DecodeLimits::default()).next();
+        let Some(Ok(batch)) = header else {
+            return Err(ErrorCode::UNKNOWN_SERVER_ERROR);
+        };
+        let control = Some(marker.control);
+        self.push(LogBatch::new(offset, leader_epoch, *batch.header(), control, bytes));
+        Ok(offset)
+    }
+
+    fn push(&mut self, batch: LogBatch) {
+        self.next_offset = batch.last_offset() + 1;
+        self.batches.push(batch);
+    }
+}
+
+/// A transaction marker.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Marker {
+    pub(crate) control: ControlType,
+    pub(crate) producer: ProducerIdAndEpoch,
+    pub(crate) coordinator_epoch: i32,
+    /// Milliseconds.
+    pub(crate) timestamp: i64,
+}
