@@ -104,6 +104,21 @@ impl Producer {
         std::mem::take(&mut self.script)
     }
 
+    /// Whether nothing is under way any more.
+    pub(super) fn is_settled(&self) -> bool {
+        self.machine.is_drained()
+    }
+
+    /// The process dies: nobody learns any more what became of its batches.
+    pub(super) fn forget(&self, history: &mut History) {
+        for batch in 0..self.batches {
+            history
+                .results
+                .entry((self.instance, batch))
+                .or_insert(Delivery::Unknown);
+        }
+    }
+
     /// Batches without a result.
     pub(super) const fn unresolved(&self) -> u64 {
         self.batches - self.resolved

@@ -179,6 +179,8 @@ impl World {
         self.heal();
         self.last_transactions();
         self.run(PROGRESS, Self::are_scripts_done, "no progress after everything was healed");
+        // The last markers are written after the commit was answered.
+        self.run_for(Duration::from_secs(1));
         self.run(PROGRESS, Self::are_readers_done, "readers do not come to the end");
         let seen = self.seen();
         check(&self.history, &seen)

@@ -1,0 +1,4 @@
+//! Runs of the simulator.
+
+mod chance;
+mod scenarios;
