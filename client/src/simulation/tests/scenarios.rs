@@ -8,6 +8,9 @@ use super::super::faults::{self, Doubles, Hands};
 use super::super::operations::{self, Script};
 use super::super::world::Scenario;
 
+/// Readers of each run.
+const READERS: usize = 0;
+
 /// Which transaction protocol the cluster speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
@@ -57,7 +60,7 @@ fn scenario(
             transaction_timeout: Duration::from_secs(timeout),
             scripts,
             plan,
-            readers: 1,
+            readers: READERS,
         })
     })
 }
