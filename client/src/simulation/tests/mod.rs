@@ -1,4 +1,6 @@
 //! Runs of the simulator.
 
 mod chance;
+mod long;
+mod repeat;
 mod scenarios;
