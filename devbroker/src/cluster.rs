@@ -46,6 +46,8 @@ pub struct Cluster {
     state: State,
     connections: Connections,
     answers: VecDeque<Answer>,
+    /// [`State::changes`] when the requests that wait for data were last looked at.
+    changes_seen: u64,
 }
 
 impl Cluster {
@@ -56,6 +58,7 @@ impl Cluster {
             state: State::new(settings),
             connections: Connections::default(),
             answers: VecDeque::new(),
+            changes_seen: 0,
         }
     }
 
@@ -70,9 +73,11 @@ impl Cluster {
             version,
             body,
             begun: None,
+            look_again_at: None,
         };
         if let Some(waiting) = self.connections.arrive(waiting) {
             self.work_on(now, waiting);
+            self.wake(now);
         }
     }
 
@@ -80,6 +85,7 @@ impl Cluster {
     pub fn handle_timeout(&mut self, now: Duration) {
         while let Some((at, event)) = self.state.timers.pop(now) {
             self.happen(at, event);
+            self.wake(at);
         }
     }
 
@@ -96,8 +102,8 @@ impl Cluster {
 
     fn happen(&mut self, now: Duration, event: Event) {
         match event {
-            Event::LookAgain(connection) => {
-                if let Some(waiting) = self.connections.take(connection) {
+            Event::LookAgain { connection, serial } => {
+                if let Some(waiting) = self.connections.take(connection, Some(serial)) {
                     self.work_on(now, waiting);
                 }
             }
@@ -137,13 +143,37 @@ impl Cluster {
                     body,
                 }),
                 Reply::Silent => {}
-                Reply::LookAgain(at) => {
-                    self.connections.put_back(waiting);
-                    self.state.timers.plan(at, Event::LookAgain(origin.connection));
-                    return;
+                Reply::LookAgain(at) => return self.postpone(waiting, at),
+                Reply::AwaitData(until) => {
+                    self.connections.await_data(origin.connection);
+                    return self.postpone(waiting, until);
                 }
             }
             next = self.connections.finish(origin.connection);
+        }
+    }
+
+    /// A request waits until an instant. It is planned once, however often the request is looked at before.
+    fn postpone(&mut self, mut waiting: Waiting, until: Duration) {
+        let connection = waiting.origin.connection;
+        let is_planned = waiting.look_again_at.replace(until) == Some(until);
+        let serial = self.connections.put_back(waiting);
+        if !is_planned {
+            self.state
+                .timers
+                .plan(until, Event::LookAgain { connection, serial });
+        }
+    }
+
+    /// Looks at the requests that wait for data, if any log has changed.
+    fn wake(&mut self, now: Duration) {
+        while self.changes_seen != self.state.changes {
+            self.changes_seen = self.state.changes;
+            for connection in self.connections.take_awaiting() {
+                if let Some(waiting) = self.connections.take(connection, None) {
+                    self.work_on(now, waiting);
+                }
+            }
         }
     }
 

@@ -1,6 +1,7 @@
-//! Names of the messages' string types, and the hash that places a key on a partition of an internal topic.
+//! How names and times stand in messages, and the hash that places a key on a partition of an internal topic.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sealwax_protocol::StrBytes;
 use sealwax_protocol::messages::TopicName;
@@ -23,12 +24,17 @@ pub(crate) fn shared(name: &StrBytes) -> Arc<str> {
     Arc::from(name.as_str())
 }
 
+/// A time as the wire has it.
+pub(crate) fn milliseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
 /// The partition, of `partitions`, of an internal topic that a group or transactional id belongs to: Java's `String.hashCode`, its sign
 /// bit cleared.
 pub(crate) fn internal_partition(key: &str, partitions: i32) -> i32 {
-    let hash = key
-        .encode_utf16()
-        .fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
+    let hash = key.encode_utf16().fold(0_i32, |hash, unit| {
+        hash.wrapping_mul(31).wrapping_add(i32::from(unit))
+    });
     (hash & i32::MAX) % partitions.max(1)
 }
 

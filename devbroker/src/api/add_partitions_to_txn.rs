@@ -31,16 +31,20 @@ pub(super) fn handle(state: &mut State, call: &Call, request: &AddPartitionsToTx
         Err(code) => code,
         Ok(()) => ErrorCode::NONE,
     };
-    let topics = request.v3_and_below_topics.iter().zip(&named).map(|(topic, partitions)| {
-        let results = partitions.iter().map(|partition| {
-            AddPartitionsToTxnPartitionResult::default()
-                .with_partition_index(partition.partition)
-                .with_partition_error_code(code(partition).0)
+    let topics = request
+        .v3_and_below_topics
+        .iter()
+        .zip(&named)
+        .map(|(topic, partitions)| {
+            let results = partitions.iter().map(|partition| {
+                AddPartitionsToTxnPartitionResult::default()
+                    .with_partition_index(partition.partition)
+                    .with_partition_error_code(code(partition).0)
+            });
+            AddPartitionsToTxnTopicResult::default()
+                .with_name(topic.name.clone())
+                .with_results_by_partition(results.collect())
         });
-        AddPartitionsToTxnTopicResult::default()
-            .with_name(topic.name.clone())
-            .with_results_by_partition(results.collect())
-    });
     let response = AddPartitionsToTxnResponse::default().with_results_by_topic_v3_and_below(topics.collect());
     Reply::Answer(ResponseBody::AddPartitionsToTxn(response))
 }

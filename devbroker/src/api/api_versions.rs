@@ -1,7 +1,9 @@
 //! ApiVersions (18): what this node speaks, and the finalized features (KIP-584).
 
 use sealwax_protocol::error_code::ErrorCode;
-use sealwax_protocol::messages::api_versions_response::{ApiVersion, FinalizedFeatureKey, SupportedFeatureKey};
+use sealwax_protocol::messages::api_versions_response::{
+    ApiVersion, FinalizedFeatureKey, SupportedFeatureKey,
+};
 use sealwax_protocol::messages::{ApiVersionsRequest, ApiVersionsResponse};
 use sealwax_protocol::response::ResponseBody;
 

@@ -48,10 +48,14 @@ fn initialize(
     // Drawn before it is known whether it is needed; ids are plenty.
     let fresh = state.new_producer_id();
     let level = state.own_level();
-    let coordinated = state.transactions.ids.entry(id.clone()).or_insert_with(|| Coordinated {
-        metadata: TransactionMetadata::new(fresh, timeout),
-        unmarked: BTreeSet::new(),
-    });
+    let coordinated = state
+        .transactions
+        .ids
+        .entry(id.clone())
+        .or_insert_with(|| Coordinated {
+            metadata: TransactionMetadata::new(fresh, timeout),
+            unmarked: BTreeSet::new(),
+        });
     let initialized = coordinated
         .metadata
         .init_producer_id(expected, timeout, level, || fresh)?;

@@ -64,7 +64,11 @@ fn answer(state: &State, asked: &MetadataRequestTopic) -> MetadataResponseTopic 
             MetadataResponseTopic::default()
                 .with_error_code(code.0)
                 .with_name(asked.name.clone())
-                .with_topic_id(if by_name.is_some() { Uuid::nil() } else { asked.topic_id })
+                .with_topic_id(if by_name.is_some() {
+                    Uuid::nil()
+                } else {
+                    asked.topic_id
+                })
                 .with_topic_authorized_operations(NOT_ASKED)
         }
     }
@@ -76,7 +80,11 @@ fn describe(state: &State, name: &str, topic: &Topic) -> MetadataResponseTopic {
         .with_name(Some(topic_name(name)))
         .with_topic_id(topic.id)
         .with_topic_authorized_operations(NOT_ASKED)
-        .with_partitions(partitions.map(|(found, index)| partition(state, found, index)).collect())
+        .with_partitions(
+            partitions
+                .map(|(found, index)| partition(state, found, index))
+                .collect(),
+        )
 }
 
 fn partition(state: &State, found: &Partition, index: i32) -> MetadataResponsePartition {

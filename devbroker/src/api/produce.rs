@@ -8,8 +8,8 @@ use sealwax_protocol::Uuid;
 use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::{NodeId, ProducerEpoch, ProducerId, ProducerIdAndEpoch, TopicPartition};
 use sealwax_protocol::produce::{
-    LeaderHint, NodeEndpoint, ProducePartitionResponse, ProduceRequest, ProduceResponse, ProduceTopic,
-    ProduceTopicResponse,
+    LeaderHint, NodeEndpoint, ProducePartition, ProducePartitionResponse, ProduceRequest, ProduceResponse,
+    ProduceTopic, ProduceTopicResponse,
 };
 use sealwax_protocol::response::ResponseBody;
 
@@ -26,6 +26,15 @@ const FIRST_WITH_HINTS: i16 = 10;
 type Appended = Result<i64, ErrorCode>;
 
 pub(super) fn handle(state: &mut State, call: &Call, request: &ProduceRequest) -> Reply {
+    if let Some(code) = refusal(request) {
+        let results: Vec<Appended> = request
+            .topics
+            .iter()
+            .flat_map(|topic| &topic.partitions)
+            .map(|_| Err(code))
+            .collect();
+        return Reply::Answer(ResponseBody::Produce(respond(state, call, request, &results)));
+    }
     let mut appends = Vec::new();
     for topic in &request.topics {
         let name = name_of(state, call, topic);
@@ -48,6 +57,20 @@ pub(super) fn handle(state: &mut State, call: &Call, request: &ProduceRequest) -
         return Reply::Silent;
     }
     Reply::Answer(ResponseBody::Produce(respond(state, call, request, &results)))
+}
+
+/// Why the whole request is refused, if it is.
+fn refusal(request: &ProduceRequest) -> Option<ErrorCode> {
+    let mut batches = request.topics.iter().flat_map(|topic| &topic.partitions);
+    let is_transactional =
+        |part: &ProducePartition| Incoming::read(&part.records).is_ok_and(|batch| batch.is_transactional());
+    if !(-1..=1).contains(&request.acks) {
+        Some(ErrorCode::INVALID_REQUIRED_ACKS)
+    } else if request.transactional_id.is_none() && batches.any(is_transactional) {
+        Some(ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    } else {
+        None
+    }
 }
 
 /// A batch whose partition this node leads, with what the coordinator said.
@@ -88,7 +111,17 @@ fn prepare(
         };
         let is_open = found.log.has_open_transaction(producer.id.0, producer.epoch.0);
         let verification = Verification::of_produce(call.version);
-        state.verify(call.now, verification, is_open, transactional_id, producer, &partition)
+        if !is_open && let Some(found) = state.topics.partition_mut(&partition) {
+            found.log.note_attempt(&batch);
+        }
+        state.verify(
+            call.now,
+            verification,
+            is_open,
+            transactional_id,
+            producer,
+            &partition,
+        )
     } else {
         Ok(Permit::Granted)
     };
@@ -101,18 +134,28 @@ fn prepare(
 
 /// When to ask the coordinator again, if it is still busy with the transaction before.
 fn pause(state: &State, call: &Call, appends: &[Result<Prepared, ErrorCode>]) -> Option<Duration> {
-    let is_busy = |prepared: &Result<Prepared, ErrorCode>| matches!(prepared, Ok(Prepared { permit: Ok(Permit::Busy), .. }));
+    let is_busy = |prepared: &Result<Prepared, ErrorCode>| {
+        matches!(
+            prepared,
+            Ok(Prepared {
+                permit: Ok(Permit::Busy),
+                ..
+            })
+        )
+    };
     let waited = call.now.saturating_sub(call.begun);
     (waited < state.settings.add_partitions_retry_limit && appends.iter().any(is_busy))
         .then(|| call.now + state.settings.add_partitions_retry_backoff)
 }
 
 fn append(state: &mut State, call: &Call, prepared: Prepared) -> Appended {
-    match prepared.permit? {
+    match prepared.permit.map_err(told)? {
         Permit::Granted => {}
         Permit::Busy => return Err(ErrorCode::CONCURRENT_TRANSACTIONS),
     }
-    let rule = if Verification::of_produce(call.version) == Verification::Add && state.is_at_least(Release::V4_4) {
+    let adds =
+        prepared.batch.is_transactional() && Verification::of_produce(call.version) == Verification::Add;
+    let rule = if adds && state.is_at_least(Release::V4_4) {
         SequenceRule::ZeroFirst
     } else {
         SequenceRule::Any
@@ -121,7 +164,20 @@ fn append(state: &mut State, call: &Call, prepared: Prepared) -> Appended {
         .topics
         .partition_mut(&prepared.partition)
         .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-    found.log.append(prepared.batch, found.leadership.epoch, rule)
+    let offset = found.log.append(prepared.batch, found.leadership.epoch, rule)?;
+    state.changes += 1;
+    Ok(offset)
+}
+
+/// The coordinator's error as a producer is told it: it looks for another coordinator only if it must.
+const fn told(code: ErrorCode) -> ErrorCode {
+    match code {
+        ErrorCode::CONCURRENT_TRANSACTIONS
+        | ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+        | ErrorCode::COORDINATOR_NOT_AVAILABLE
+        | ErrorCode::NOT_COORDINATOR => ErrorCode::NOT_ENOUGH_REPLICAS,
+        other => other,
+    }
 }
 
 fn respond(state: &State, call: &Call, request: &ProduceRequest, results: &[Appended]) -> ProduceResponse {
@@ -130,7 +186,10 @@ fn respond(state: &State, call: &Call, request: &ProduceRequest, results: &[Appe
     let topics = request.topics.iter().map(|topic| {
         let name = name_of(state, call, topic).unwrap_or_else(|_| Arc::clone(&topic.name));
         let partitions = topic.partitions.iter().map(|part| {
-            let result = results.next().copied().unwrap_or(Err(ErrorCode::UNKNOWN_SERVER_ERROR));
+            let result = results
+                .next()
+                .copied()
+                .unwrap_or(Err(ErrorCode::UNKNOWN_SERVER_ERROR));
             let partition = TopicPartition::new(Arc::clone(&name), part.index);
             let hint = hint(state, call, &partition, result);
             hinted.extend(hint.map(|hint| hint.leader));
@@ -138,9 +197,17 @@ fn respond(state: &State, call: &Call, request: &ProduceRequest, results: &[Appe
         });
         let partitions = partitions.collect();
         if call.version < FIRST_WITH_TOPIC_IDS {
-            ProduceTopicResponse { name: Arc::clone(&topic.name), id: Uuid::nil(), partitions }
+            ProduceTopicResponse {
+                name: Arc::clone(&topic.name),
+                id: Uuid::nil(),
+                partitions,
+            }
         } else {
-            ProduceTopicResponse { name: "".into(), id: topic.id, partitions }
+            ProduceTopicResponse {
+                name: "".into(),
+                id: topic.id,
+                partitions,
+            }
         }
     });
     let topics = topics.collect();

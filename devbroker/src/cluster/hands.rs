@@ -28,6 +28,8 @@ impl Cluster {
             && let Some(found) = self.state.topics.partition_mut(partition)
         {
             found.leadership.move_to(Some(to));
+            self.state.changes += 1;
+            self.wake(now);
         }
     }
 
@@ -58,6 +60,7 @@ impl Cluster {
             self.connections.drop_node(node);
             self.answers.retain(|answer| answer.to.node != node);
             self.state.elect(now);
+            self.wake(now);
         }
     }
 
@@ -66,6 +69,7 @@ impl Cluster {
         self.handle_timeout(now);
         if self.state.nodes.set_up(node, true) {
             self.state.elect(now);
+            self.wake(now);
         }
     }
 

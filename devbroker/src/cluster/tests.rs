@@ -41,7 +41,8 @@ impl Driver {
             connection: 1 + u64::from(node.0.unsigned_abs()),
             correlation: self.correlation,
         };
-        self.cluster.handle_request(self.now, origin, version, body.into());
+        self.cluster
+            .handle_request(self.now, origin, version, body.into());
         loop {
             if let Some(answer) = self.cluster.poll_answer() {
                 assert_eq!(answer.to, origin);
@@ -180,7 +181,11 @@ fn a_transaction_of_tv1_commits_and_the_next_aborts() {
     );
     driver.add(producer, 0).unwrap();
     assert_eq!(driver.produce(11, producer, 0, 0, "a"), Ok(0));
-    assert_eq!(driver.produce(11, producer, 0, 0, "a"), Ok(0), "a repeat has its offset");
+    assert_eq!(
+        driver.produce(11, producer, 0, 0, "a"),
+        Ok(0),
+        "a repeat has its offset"
+    );
     assert_eq!(driver.committed(0), [""; 0]);
     driver.end(4, producer, true).unwrap();
     assert_eq!(driver.add(producer, 1), Err(ErrorCode::CONCURRENT_TRANSACTIONS));

@@ -27,12 +27,12 @@ impl TransactionMetadata {
     ) -> Result<Added, ErrorCode> {
         self.check_producer(producer)?;
         match &mut self.phase {
-            Phase::Prepare(..) => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
+            Phase::Prepare { .. } => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
             Phase::Ongoing(open) => {
                 open.partitions.extend(partitions);
                 Ok(Added::Already)
             }
-            Phase::Empty | Phase::Complete(..) => {
+            Phase::Empty | Phase::Complete { .. } => {
                 self.phase = Phase::Ongoing(OpenTransaction {
                     partitions: partitions.into_iter().collect::<BTreeSet<_>>(),
                     started: now,
@@ -50,9 +50,11 @@ impl TransactionMetadata {
     ) -> Result<(), ErrorCode> {
         self.check_producer(producer)?;
         match &self.phase {
-            Phase::Prepare(..) => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
+            Phase::Prepare { .. } => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
             Phase::Ongoing(open) if open.partitions.contains(partition) => Ok(()),
-            Phase::Ongoing(_) | Phase::Empty | Phase::Complete(..) => Err(ErrorCode::TRANSACTION_ABORTABLE),
+            Phase::Ongoing(_) | Phase::Empty | Phase::Complete { .. } => {
+                Err(ErrorCode::TRANSACTION_ABORTABLE)
+            }
         }
     }
 

@@ -50,12 +50,16 @@ impl TransactionMetadata {
         }
         match &self.phase {
             Phase::Ongoing(_) => {
-                self.prepare(outcome);
+                self.prepare(outcome, Level::V1);
                 Ok(Ended::Prepared)
             }
-            Phase::Complete(done, _) if *done == outcome => Ok(Ended::Repeat),
-            Phase::Prepare(doing, _) if *doing == outcome => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
-            Phase::Empty | Phase::Complete(..) | Phase::Prepare(..) => Err(ErrorCode::INVALID_TXN_STATE),
+            Phase::Complete { outcome: done, .. } if *done == outcome => Ok(Ended::Repeat),
+            Phase::Prepare { outcome: doing, .. } if *doing == outcome => {
+                Err(ErrorCode::CONCURRENT_TRANSACTIONS)
+            }
+            Phase::Empty | Phase::Complete { .. } | Phase::Prepare { .. } => {
+                Err(ErrorCode::INVALID_TXN_STATE)
+            }
         }
     }
 
@@ -74,24 +78,27 @@ impl TransactionMetadata {
         match (&self.phase, means, outcome) {
             (Phase::Ongoing(_), _, _) => {
                 self.raise_epoch(new_id);
-                self.prepare(outcome);
+                self.prepare(outcome, Level::V2);
                 Ok(Ended::Prepared)
             }
-            (Phase::Prepare(doing, _), _, _) if *doing == outcome => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
-            (Phase::Complete(done, _), Means::Last, _) if *done == outcome => Ok(Ended::Repeat),
+            (Phase::Prepare { outcome: doing, .. }, _, _) if *doing == outcome => {
+                Err(ErrorCode::CONCURRENT_TRANSACTIONS)
+            }
+            (Phase::Complete { outcome: done, .. }, Means::Last, _) if *done == outcome => Ok(Ended::Repeat),
             // The client does not know whether anything was begun.
-            (Phase::Empty | Phase::Complete(..), Means::Current, Outcome::Abort) => {
+            (Phase::Empty | Phase::Complete { .. }, Means::Current, Outcome::Abort) => {
                 self.raise_epoch(new_id);
-                self.phase = Phase::Prepare(
-                    Outcome::Abort,
-                    OpenTransaction {
+                self.phase = Phase::Prepare {
+                    outcome,
+                    level: Level::V2,
+                    open: OpenTransaction {
                         partitions: [].into(),
                         started: now,
                     },
-                );
+                };
                 Ok(Ended::Prepared)
             }
-            (Phase::Empty | Phase::Complete(..) | Phase::Prepare(..), _, _) => {
+            (Phase::Empty | Phase::Complete { .. } | Phase::Prepare { .. }, _, _) => {
                 Err(ErrorCode::INVALID_TXN_STATE)
             }
         }
@@ -107,10 +114,10 @@ impl TransactionMetadata {
         let is_current = producer.epoch.0 == self.epoch;
         match &self.phase {
             Phase::Ongoing(_) | Phase::Empty if is_current => Ok(Means::Current),
-            Phase::Prepare(..) if is_last => Ok(Means::Last),
-            Phase::Complete(..) if is_last || is_overflow => Ok(Means::Last),
-            Phase::Complete(..) if is_current => Ok(Means::Current),
-            Phase::Ongoing(_) | Phase::Empty | Phase::Prepare(..) | Phase::Complete(..) => {
+            Phase::Prepare { .. } if is_last => Ok(Means::Last),
+            Phase::Complete { .. } if is_last || is_overflow => Ok(Means::Last),
+            Phase::Complete { .. } if is_current => Ok(Means::Current),
+            Phase::Ongoing(_) | Phase::Empty | Phase::Prepare { .. } | Phase::Complete { .. } => {
                 Err(ErrorCode::PRODUCER_FENCED)
             }
         }
@@ -125,9 +132,9 @@ impl TransactionMetadata {
     }
 
     /// The end is decided. Nothing happens unless a transaction is open.
-    pub(super) fn prepare(&mut self, outcome: Outcome) {
+    pub(super) fn prepare(&mut self, outcome: Outcome, level: Level) {
         if let Phase::Ongoing(open) = std::mem::replace(&mut self.phase, Phase::Empty) {
-            self.phase = Phase::Prepare(outcome, open);
+            self.phase = Phase::Prepare { outcome, level, open };
         }
     }
 

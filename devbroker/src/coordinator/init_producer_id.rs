@@ -29,12 +29,12 @@ impl TransactionMetadata {
             return Err(ErrorCode::PRODUCER_FENCED);
         }
         match self.phase {
-            Phase::Prepare(..) => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
+            Phase::Prepare { .. } => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
             Phase::Ongoing(_) => {
                 self.fence(level)?;
                 Ok(Initialized::Fencing)
             }
-            Phase::Empty | Phase::Complete(..) => {
+            Phase::Empty | Phase::Complete { .. } => {
                 self.next_epoch(expected, new_id)?;
                 self.timeout = timeout;
                 self.phase = Phase::Empty;
@@ -90,7 +90,7 @@ impl TransactionMetadata {
             Level::V2 => self.epoch,
         };
         self.epoch += 1;
-        self.prepare(Outcome::Abort);
+        self.prepare(Outcome::Abort, level);
         Ok(())
     }
 }

@@ -21,8 +21,10 @@ pub enum Outcome {
 
 /// By whose rules a transaction is ended: TV1, or TV2 with its raised epochs (KIP-890).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Level {
+pub enum Level {
+    /// TV1: the epoch stays.
     V1,
+    /// TV2: every end raises the epoch.
     V2,
 }
 
@@ -43,9 +45,21 @@ pub enum Phase {
     /// It has partitions and no end.
     Ongoing(OpenTransaction),
     /// Its end is decided, and not in all partitions yet.
-    Prepare(Outcome, OpenTransaction),
+    Prepare {
+        /// The end.
+        outcome: Outcome,
+        /// By whose rules.
+        level: Level,
+        /// What is ended.
+        open: OpenTransaction,
+    },
     /// Its end is in all partitions.
-    Complete(Outcome, Duration),
+    Complete {
+        /// The end.
+        outcome: Outcome,
+        /// When the transaction began.
+        started: Duration,
+    },
 }
 
 impl Phase {
@@ -55,10 +69,14 @@ impl Phase {
         match self {
             Self::Empty => "Empty",
             Self::Ongoing(_) => "Ongoing",
-            Self::Prepare(Outcome::Commit, _) => "PrepareCommit",
-            Self::Prepare(Outcome::Abort, _) => "PrepareAbort",
-            Self::Complete(Outcome::Commit, _) => "CompleteCommit",
-            Self::Complete(Outcome::Abort, _) => "CompleteAbort",
+            Self::Prepare { outcome, .. } => match outcome {
+                Outcome::Commit => "PrepareCommit",
+                Outcome::Abort => "PrepareAbort",
+            },
+            Self::Complete { outcome, .. } => match outcome {
+                Outcome::Commit => "CompleteCommit",
+                Outcome::Abort => "CompleteAbort",
+            },
         }
     }
 }
@@ -117,8 +135,8 @@ impl TransactionMetadata {
     #[must_use]
     pub const fn partitions(&self) -> Option<&BTreeSet<TopicPartition>> {
         match &self.phase {
-            Phase::Ongoing(open) | Phase::Prepare(_, open) => Some(&open.partitions),
-            Phase::Empty | Phase::Complete(..) => None,
+            Phase::Ongoing(open) | Phase::Prepare { open, .. } => Some(&open.partitions),
+            Phase::Empty | Phase::Complete { .. } => None,
         }
     }
 
@@ -126,8 +144,8 @@ impl TransactionMetadata {
     #[must_use]
     pub const fn started(&self) -> Option<Duration> {
         match &self.phase {
-            Phase::Ongoing(open) | Phase::Prepare(_, open) => Some(open.started),
-            Phase::Complete(_, started) => Some(*started),
+            Phase::Ongoing(open) | Phase::Prepare { open, .. } => Some(open.started),
+            Phase::Complete { started, .. } => Some(*started),
             Phase::Empty => None,
         }
     }

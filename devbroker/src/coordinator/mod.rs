@@ -21,5 +21,4 @@ mod timeout;
 pub(crate) use add_partitions::Added;
 pub(crate) use end_txn::Ended;
 pub(crate) use init_producer_id::Initialized;
-pub use metadata::{Outcome, Phase, TransactionMetadata};
-pub(crate) use metadata::Level;
+pub use metadata::{Level, OpenTransaction, Outcome, Phase, TransactionMetadata};

@@ -9,7 +9,7 @@ impl TransactionMetadata {
     pub(crate) fn expires_at(&self) -> Option<Duration> {
         match &self.phase {
             Phase::Ongoing(open) => Some(open.started.saturating_add(self.timeout)),
-            Phase::Empty | Phase::Prepare(..) | Phase::Complete(..) => None,
+            Phase::Empty | Phase::Prepare { .. } | Phase::Complete { .. } => None,
         }
     }
 

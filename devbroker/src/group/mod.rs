@@ -43,7 +43,10 @@ impl Group {
 
     /// Takes offsets into the open transaction of a producer.
     pub(crate) fn add_pending(&mut self, producer_id: i64, partition: TopicPartition, offset: Offset) {
-        self.pending.entry(producer_id).or_default().insert(partition, offset);
+        self.pending
+            .entry(producer_id)
+            .or_default()
+            .insert(partition, offset);
     }
 
     pub(crate) fn end_transaction(&mut self, producer_id: i64, is_commit: bool) {

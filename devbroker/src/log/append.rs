@@ -2,16 +2,21 @@
 //!
 //! In: a batch as it came from the wire. Out: its offset (the first one, if it is a repeat) or the error code.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::{ProducerIdAndEpoch, Sequence};
 use sealwax_protocol::limits::DecodeLimits;
-use sealwax_protocol::record::{BatchHeader, Batches, ControlType, control_batch};
+use sealwax_protocol::record::{
+    BatchBuilder, BatchHeader, Batches, ControlType, ProducerStamp, control_batch,
+};
 
+use super::PartitionLog;
 use super::batch::LogBatch;
 use super::producer::{ProducerEntry, SequenceRule, Written};
 use super::stable::Aborted;
-use super::PartitionLog;
+use crate::names::milliseconds;
 
 /// A batch that a producer sent: exactly one, whole and intact.
 #[derive(Debug, Clone)]
@@ -84,8 +89,46 @@ impl PartitionLog {
             self.remember(&batch);
         }
         let offset = self.next_offset;
-        self.push(LogBatch::new(offset, leader_epoch, batch.header, None, batch.bytes));
+        self.push(LogBatch::new(
+            offset,
+            leader_epoch,
+            batch.header,
+            None,
+            batch.bytes,
+        ));
         Ok(offset)
+    }
+
+    /// A write is being checked with the coordinator: no later one of its epoch may come first (KAFKA-14920).
+    pub(crate) fn note_attempt(&mut self, batch: &Incoming) {
+        let (epoch, first) = (batch.epoch(), batch.first_sequence());
+        let attempt = self
+            .attempts
+            .entry(batch.producer_id())
+            .or_insert(Attempt { epoch, lowest: first });
+        if epoch > attempt.epoch {
+            *attempt = Attempt { epoch, lowest: first };
+        } else if epoch == attempt.epoch {
+            attempt.lowest = attempt.lowest.min(first);
+        }
+    }
+
+    /// A group coordinator writes offsets of a transaction.
+    pub(crate) fn append_offsets(
+        &mut self,
+        write: OffsetsWrite,
+        leader_epoch: i32,
+    ) -> Result<i64, ErrorCode> {
+        let mut builder = BatchBuilder::with_capacity(128);
+        // An empty record cannot be too long.
+        let _ = builder.append(milliseconds(write.now), None, None, []);
+        let stamp = ProducerStamp {
+            transactional: true,
+            producer: write.producer,
+            base_sequence: None,
+        };
+        let batch = Incoming::read(&builder.seal(stamp))?;
+        self.append(batch, leader_epoch, SequenceRule::Unchecked)
     }
 
     /// Where this very batch was written before, if it was.
@@ -96,6 +139,9 @@ impl PartitionLog {
 
     fn check(&self, batch: &Incoming, rule: SequenceRule) -> Result<(), ErrorCode> {
         let Some(entry) = self.producers.get(&batch.producer_id()) else {
+            if rule != SequenceRule::Unchecked {
+                self.check_attempts(batch)?;
+            }
             return match rule {
                 SequenceRule::ZeroFirst if batch.first_sequence() != 0 => {
                     Err(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)
@@ -105,12 +151,22 @@ impl PartitionLog {
         };
         entry.check_epoch(batch.epoch())?;
         if rule != SequenceRule::Unchecked {
+            self.check_attempts(batch)?;
             entry.check_sequence(batch.epoch(), batch.first_sequence())?;
         }
         if entry.open_since().is_some() && !batch.is_transactional() {
             return Err(ErrorCode::INVALID_TXN_STATE);
         }
         Ok(())
+    }
+
+    fn check_attempts(&self, batch: &Incoming) -> Result<(), ErrorCode> {
+        let attempt = self.attempts.get(&batch.producer_id());
+        if attempt.is_some_and(|attempt| batch.first_sequence() > attempt.lowest) {
+            Err(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)
+        } else {
+            Ok(())
+        }
     }
 
     fn remember(&mut self, batch: &Incoming) {
@@ -125,6 +181,9 @@ impl PartitionLog {
             base_offset: offset,
         };
         entry.wrote(batch.epoch(), written, batch.header.max_timestamp);
+        if batch.is_transactional() {
+            self.attempts.remove(&batch.producer_id());
+        }
         if batch.is_transactional() && entry.begin(offset) {
             self.open.begin(offset);
         }
@@ -134,15 +193,15 @@ impl PartitionLog {
     pub(crate) fn mark(&mut self, marker: &Marker, leader_epoch: i32) -> Result<i64, ErrorCode> {
         let id = marker.producer.id.0;
         let epoch = marker.producer.epoch.0;
+        if let Some(entry) = self.producers.get(&id) {
+            check_marker(entry, marker)?;
+        }
+        self.attempts.remove(&id);
+        let offset = self.next_offset;
         let entry = self
             .producers
             .entry(id)
             .or_insert_with(|| ProducerEntry::new(epoch));
-        entry.check_epoch(epoch)?;
-        if entry.coordinator_epoch() > marker.coordinator_epoch {
-            return Err(ErrorCode::TRANSACTION_COORDINATOR_FENCED);
-        }
-        let offset = self.next_offset;
         if let Some(first_offset) = entry.marked(epoch, marker.coordinator_epoch, marker.timestamp) {
             self.open.end(first_offset);
             if marker.control == ControlType::Abort {
@@ -164,7 +223,13 @@ impl PartitionLog {
             return Err(ErrorCode::UNKNOWN_SERVER_ERROR);
         };
         let control = Some(marker.control);
-        self.push(LogBatch::new(offset, leader_epoch, *batch.header(), control, bytes));
+        self.push(LogBatch::new(
+            offset,
+            leader_epoch,
+            *batch.header(),
+            control,
+            bytes,
+        ));
         Ok(offset)
     }
 
@@ -172,6 +237,42 @@ impl PartitionLog {
         self.next_offset = batch.last_offset() + 1;
         self.batches.push(batch);
     }
+}
+
+fn check_marker(entry: &ProducerEntry, marker: &Marker) -> Result<(), ErrorCode> {
+    let epoch = marker.producer.epoch.0;
+    entry.check_epoch(epoch)?;
+    if marker.rule == MarkerRule::RaisedEpoch && epoch == entry.epoch() {
+        return Err(ErrorCode::INVALID_PRODUCER_EPOCH);
+    }
+    if entry.coordinator_epoch() > marker.coordinator_epoch {
+        return Err(ErrorCode::TRANSACTION_COORDINATOR_FENCED);
+    }
+    Ok(())
+}
+
+/// A write that was seen and not done yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attempt {
+    epoch: i16,
+    /// The lowest first sequence of the epoch.
+    lowest: i32,
+}
+
+/// Offsets of a transaction, as far as the log needs to know of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OffsetsWrite {
+    pub(crate) producer: ProducerIdAndEpoch,
+    pub(crate) now: Duration,
+}
+
+/// Which epoch a marker must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MarkerRule {
+    /// That of the records, or a later one (TV1).
+    SameEpoch,
+    /// A later one: a marker that comes late must not end the next transaction (TV2 since Kafka 4.2, KIP-1228).
+    RaisedEpoch,
 }
 
 /// A transaction marker.
@@ -182,4 +283,5 @@ pub(crate) struct Marker {
     pub(crate) coordinator_epoch: i32,
     /// Milliseconds.
     pub(crate) timestamp: i64,
+    pub(crate) rule: MarkerRule,
 }

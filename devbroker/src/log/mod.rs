@@ -5,6 +5,7 @@
 mod append;
 mod batch;
 mod producer;
+mod read;
 mod stable;
 
 use std::collections::BTreeMap;
@@ -12,10 +13,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use sealwax_protocol::record::ControlType;
 
-pub(crate) use append::{Incoming, Marker};
+use append::Attempt;
+pub(crate) use append::{Incoming, Marker, MarkerRule, OffsetsWrite};
 pub use batch::LogBatch;
 pub use producer::ProducerEntry;
 pub(crate) use producer::SequenceRule;
+pub(crate) use read::{Range, Read};
 pub use stable::Aborted;
 use stable::OpenTransactions;
 
@@ -27,6 +30,8 @@ pub struct PartitionLog {
     producers: BTreeMap<i64, ProducerEntry>,
     open: OpenTransactions,
     aborted: Vec<Aborted>,
+    /// By producer id.
+    attempts: BTreeMap<i64, Attempt>,
 }
 
 impl PartitionLog {

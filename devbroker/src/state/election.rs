@@ -12,21 +12,33 @@ use crate::names::OFFSETS_TOPIC;
 impl State {
     /// Every partition without a live leader gets one, if any node lives.
     pub(crate) fn elect(&mut self, now: Duration) {
+        self.changes += 1;
         let nodes = &self.nodes;
         for (partition, turn) in self.topics.partitions_mut().zip(0..) {
-            if !partition.leadership.leader.is_some_and(|leader| nodes.is_up(leader)) {
+            if !partition
+                .leadership
+                .leader
+                .is_some_and(|leader| nodes.is_up(leader))
+            {
                 partition.leadership.move_to(nodes.any(turn));
             }
         }
         for index in 0..self.transactions.partitions.len() {
-            let leader = self.transactions.partitions.get(index).and_then(|home| home.leadership.leader);
+            let leader = self
+                .transactions
+                .partitions
+                .get(index)
+                .and_then(|home| home.leadership.leader);
             if !leader.is_some_and(|leader| self.nodes.is_up(leader)) {
                 self.move_transaction_partition(now, index, self.nodes.any(turn_of(index)));
             }
         }
         for index in 0..self.groups.partitions.len() {
             let partition = TopicPartition::new(OFFSETS_TOPIC, turn_of(index));
-            let leader = self.groups.leadership(&partition).and_then(|leadership| leadership.leader);
+            let leader = self
+                .groups
+                .leadership(&partition)
+                .and_then(|leadership| leadership.leader);
             if !leader.is_some_and(|leader| self.nodes.is_up(leader)) {
                 self.move_offsets_partition(now, &partition, self.nodes.any(turn_of(index)));
             }
@@ -47,7 +59,7 @@ impl State {
         let ended: Vec<Arc<str>> = ids
             .filter(|(id, found)| {
                 self.transactions.partition_of(id) == index
-                    && matches!(found.metadata.phase(), Phase::Prepare(..))
+                    && matches!(found.metadata.phase(), Phase::Prepare { .. })
             })
             .map(|(id, _)| Arc::clone(id))
             .collect();

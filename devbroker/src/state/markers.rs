@@ -9,7 +9,8 @@ use sealwax_protocol::record::ControlType;
 
 use super::{Event, State};
 use crate::coordinator::{Added, Level, Outcome, Phase, TransactionMetadata};
-use crate::log::Marker;
+use crate::log::{Marker, MarkerRule};
+use crate::names::milliseconds;
 
 impl State {
     /// By whose rules the brokers themselves end a transaction.
@@ -51,7 +52,7 @@ impl State {
         let Some(coordinated) = self.transactions.ids.get_mut(transactional_id) else {
             return;
         };
-        let Phase::Prepare(_, open) = coordinated.metadata.phase() else {
+        let Phase::Prepare { open, .. } = coordinated.metadata.phase() else {
             return;
         };
         coordinated.unmarked.clone_from(&open.partitions);
@@ -132,6 +133,7 @@ impl State {
             .partition_mut(partition)
             .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
         found.log.mark(marker, found.leadership.epoch)?;
+        self.changes += 1;
         Ok(())
     }
 
@@ -173,7 +175,7 @@ impl State {
 
 /// The marker of a transaction whose end is decided.
 fn marker_of(now: Duration, metadata: &TransactionMetadata, coordinator_epoch: i32) -> Option<Marker> {
-    let Phase::Prepare(outcome, _) = metadata.phase() else {
+    let Phase::Prepare { outcome, level, .. } = metadata.phase() else {
         return None;
     };
     Some(Marker {
@@ -183,6 +185,10 @@ fn marker_of(now: Duration, metadata: &TransactionMetadata, coordinator_epoch: i
         },
         producer: metadata.producer(),
         coordinator_epoch,
-        timestamp: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
+        timestamp: milliseconds(now),
+        rule: match level {
+            Level::V1 => MarkerRule::SameEpoch,
+            Level::V2 => MarkerRule::RaisedEpoch,
+        },
     })
 }

@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub(crate) groups: Groups,
     pub(crate) features: Features,
     pub(crate) timers: Timers,
+    /// Counts what a waiting Fetch should know of: writes to logs and changes of leaders.
+    pub(crate) changes: u64,
     next_producer_id: i64,
 }
 
@@ -55,6 +57,7 @@ impl State {
             },
             topics: Topics::default(),
             timers: Timers::default(),
+            changes: 0,
             next_producer_id: 1000,
             nodes,
             settings,

@@ -68,7 +68,11 @@ impl Nodes {
             .map(|partition| {
                 let at = (partition + shift).unsigned_abs() as usize % nodes.len().max(1);
                 let preferred = nodes.get(at).copied();
-                Leadership::new(preferred.filter(|node| self.is_up(*node)).or_else(|| self.any(partition)))
+                Leadership::new(
+                    preferred
+                        .filter(|node| self.is_up(*node))
+                        .or_else(|| self.any(partition)),
+                )
             })
             .collect()
     }
@@ -78,7 +82,10 @@ impl Nodes {
     }
 
     pub(crate) fn live(&self) -> impl Iterator<Item = NodeId> {
-        self.nodes.iter().filter(|(_, node)| node.is_up).map(|(id, _)| *id)
+        self.nodes
+            .iter()
+            .filter(|(_, node)| node.is_up)
+            .map(|(id, _)| *id)
     }
 
     pub(crate) fn is_up(&self, node: NodeId) -> bool {

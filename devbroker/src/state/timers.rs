@@ -10,7 +10,11 @@ use sealwax_protocol::ids::TopicPartition;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A request that waits is to be looked at again, on its connection.
-    LookAgain(u64),
+    LookAgain {
+        connection: u64,
+        /// Which of its requests.
+        serial: u64,
+    },
     /// A marker reaches the partition's leader.
     WriteMarker {
         transactional_id: Arc<str>,

@@ -8,7 +8,7 @@ use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::{NodeId, TopicPartition};
 
 use super::leadership::Leadership;
-use crate::coordinator::TransactionMetadata;
+use crate::coordinator::{Phase, TransactionMetadata};
 use crate::names::internal_partition;
 
 /// A partition of an internal topic: its leader is a coordinator once it has loaded it.
@@ -54,6 +54,18 @@ pub(crate) struct Coordinated {
     pub(crate) unmarked: BTreeSet<TopicPartition>,
 }
 
+impl Coordinated {
+    /// The partitions of the transaction that have no marker yet.
+    pub(crate) fn unended(&self) -> impl Iterator<Item = &TopicPartition> {
+        let partitions = match self.metadata.phase() {
+            Phase::Prepare { .. } => Some(&self.unmarked),
+            Phase::Ongoing(open) => Some(&open.partitions),
+            Phase::Empty | Phase::Complete { .. } => None,
+        };
+        partitions.into_iter().flatten()
+    }
+}
+
 /// All transactional ids.
 #[derive(Debug)]
 pub(crate) struct Transactions {
@@ -81,12 +93,7 @@ impl Transactions {
     }
 
     /// Whether `node` coordinates this id now.
-    pub(crate) fn check(
-        &self,
-        now: Duration,
-        node: NodeId,
-        transactional_id: &str,
-    ) -> Result<(), ErrorCode> {
+    pub(crate) fn check(&self, now: Duration, node: NodeId, transactional_id: &str) -> Result<(), ErrorCode> {
         self.home(transactional_id)
             .ok_or(ErrorCode::COORDINATOR_NOT_AVAILABLE)?
             .check(now, node)
@@ -110,6 +117,8 @@ impl Transactions {
     }
 
     pub(crate) fn metadata_mut(&mut self, transactional_id: &str) -> Option<&mut TransactionMetadata> {
-        self.ids.get_mut(transactional_id).map(|found| &mut found.metadata)
+        self.ids
+            .get_mut(transactional_id)
+            .map(|found| &mut found.metadata)
     }
 }

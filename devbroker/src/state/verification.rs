@@ -19,6 +19,14 @@ pub(crate) enum Verification {
 }
 
 impl Verification {
+    pub(crate) const fn of_txn_offset_commit(version: i16) -> Self {
+        match version {
+            ..=3 => Self::CheckOld,
+            4 => Self::Check,
+            5.. => Self::Add,
+        }
+    }
+
     pub(crate) const fn of_produce(version: i16) -> Self {
         match version {
             ..=10 => Self::CheckOld,
@@ -73,10 +81,6 @@ fn told(code: ErrorCode, verification: Verification) -> ErrorCode {
         ErrorCode::TRANSACTION_ABORTABLE if verification == Verification::CheckOld => {
             ErrorCode::INVALID_TXN_STATE
         }
-        ErrorCode::CONCURRENT_TRANSACTIONS
-        | ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
-        | ErrorCode::COORDINATOR_NOT_AVAILABLE
-        | ErrorCode::NOT_COORDINATOR => ErrorCode::NOT_ENOUGH_REPLICAS,
         other => other,
     }
 }

@@ -6,7 +6,8 @@
 use bytes::{Bytes, BytesMut};
 
 use super::batch::{
-    BASE_OFFSET_END, BatchHeader, CONTROL, Framed, HEADER_LEN, LEADER_EPOCH_END, LENGTH_END, TRANSACTIONAL, frame,
+    BASE_OFFSET_END, BatchHeader, CONTROL, Framed, HEADER_LEN, LEADER_EPOCH_END, LENGTH_END, TRANSACTIONAL,
+    frame,
 };
 use super::control::ControlType;
 use crate::error::{DecodeError, EncodeError};
@@ -250,7 +251,12 @@ pub fn control_batch(
     let [e0, e1, e2, e3] = coordinator_epoch.to_be_bytes();
     let mut batch = BatchBuilder::with_capacity(HEADER_LEN + 24);
     // Six bytes of value cannot be too long.
-    let _ = batch.append(timestamp, Some(&[0, 0, type_high, type_low]), Some(&[0, 0, e0, e1, e2, e3]), []);
+    let _ = batch.append(
+        timestamp,
+        Some(&[0, 0, type_high, type_low]),
+        Some(&[0, 0, e0, e1, e2, e3]),
+        [],
+    );
     let stamp = ProducerStamp {
         transactional: true,
         producer,
