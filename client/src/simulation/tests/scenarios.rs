@@ -9,7 +9,7 @@ use super::super::operations::{self, Script};
 use super::super::world::Scenario;
 
 /// Readers of each run.
-const READERS: usize = 0;
+const READERS: usize = 1;
 
 /// Which transaction protocol the cluster speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
