@@ -7,6 +7,7 @@ pub mod numbers;
 pub mod process;
 pub mod progress;
 pub mod proxy;
+pub mod raw;
 pub mod readers;
 pub mod scratch;
 pub mod wait;
