@@ -56,6 +56,8 @@ pub(super) enum Anomaly {
     FencedThenSuccess { instance: usize },
     /// The group's offset is not that of the last transaction that can be seen.
     WrongGroupOffset,
+    /// Everything was healed, and still it could not write.
+    Stuck { instance: usize },
     /// Nobody sent this.
     Unknown { value: u64 },
 }
@@ -68,6 +70,7 @@ pub(super) fn check(history: &History, seen: &Seen) -> Vec<Anomaly> {
     results(history, &places, &mut found);
     transactions(history, &visible, &mut found);
     order(history, &places, &mut found);
+    progress(history, &mut found);
     for (reader, read) in seen.read.iter().enumerate() {
         compare(reader, read, &seen.committed, &mut found);
     }
@@ -162,6 +165,26 @@ fn transactions(history: &History, visible: &BTreeSet<u64>, found: &mut BTreeSet
         if transaction.outcome == Outcome::Committed && over.is_some_and(|over| over < transaction.told) {
             found.insert(Anomaly::FencedThenSuccess {
                 instance: transaction.instance,
+            });
+        }
+    }
+}
+
+/// The last that was asked of an instance, when nothing went wrong any more, has succeeded.
+fn progress(history: &History, found: &mut BTreeSet<Anomaly>) {
+    for instance in &history.healed {
+        let mut transactions = history.transactions.iter();
+        let last = transactions.rfind(|transaction| transaction.instance == *instance);
+        let mut records = history.records.iter();
+        let record = records.rfind(|taken| taken.instance == *instance);
+        let result = record.and_then(|taken| history.results.get(&(*instance, taken.batch)));
+        let is_good = match last {
+            Some(last) => last.outcome == Outcome::Committed,
+            None => matches!(result, Some(Delivery::Written(_))),
+        };
+        if !is_good {
+            found.insert(Anomaly::Stuck {
+                instance: *instance,
             });
         }
     }

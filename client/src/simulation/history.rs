@@ -65,6 +65,8 @@ pub(super) struct History {
     pub(super) transactions: Vec<Transaction>,
     pub(super) records: Vec<Taken>,
     pub(super) results: BTreeMap<(usize, u64), Delivery>,
+    /// Those that were asked for something more when nothing went wrong any more.
+    pub(super) healed: Vec<usize>,
     clock: u64,
 }
 

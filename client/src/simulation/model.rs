@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sealwax_devbroker::{Cluster, Settings};
-use sealwax_protocol::ApiKey;
+use sealwax_devbroker::{Cluster, Origin, Settings};
 use sealwax_protocol::ids::{NodeId, TopicPartition};
+use sealwax_protocol::messages::{InitProducerIdRequest, TransactionalId};
 use sealwax_protocol::record::ControlType;
+use sealwax_protocol::response::ResponseBody;
+use sealwax_protocol::{ApiKey, StrBytes};
 
 use super::check::Records;
 use super::world::NODES;
@@ -59,6 +61,33 @@ pub(super) fn set_transaction_version(cluster: &mut Cluster, now: Duration, leve
 
 pub(super) fn cap_version(cluster: &mut Cluster, node: NodeId, api: ApiKey, max: i16) {
     cluster.cap_version(node, api, max);
+}
+
+/// Initialises a transactional id again and again, until its epoch is this one.
+pub(super) fn exhaust(cluster: &mut Cluster, now: Duration, id: &str, epoch: i16) {
+    let node = cluster.transaction_coordinator(id).expect("a coordinator");
+    let request = InitProducerIdRequest::default()
+        .with_transactional_id(Some(TransactionalId(StrBytes::from_string(id.to_owned()))))
+        .with_transaction_timeout_ms(60_000)
+        .with_producer_id((-1).into())
+        .with_producer_epoch(-1);
+    for correlation in 0..=i32::from(epoch) {
+        let origin = Origin {
+            node,
+            connection: u64::MAX,
+            correlation,
+        };
+        cluster.handle_request(now, origin, 4, request.clone().into());
+        let answer = cluster.poll_answer().expect("an answer at once");
+        let ResponseBody::InitProducerId(told) = answer.body else {
+            panic!("InitProducerId was answered with {answer:?}");
+        };
+        assert_eq!(told.error_code, 0);
+        if told.producer_epoch == epoch {
+            return;
+        }
+    }
+    panic!("epoch {epoch} was not reached");
 }
 
 /// The end of a partition's log.

@@ -250,6 +250,12 @@ impl Watch {
     ) {
         let batch = header(bytes);
         assert_eq!(batch.is_transactional, self.is_transactional);
+        if self.is_transactional {
+            assert!(
+                batch.stamp.1 < i16::MAX - 1,
+                "a transaction runs in the last epoch of a producer id"
+            );
+        }
         self.stamp(owners, batch.stamp);
         if self.is_transactional && outbound.versions.max <= 11 {
             assert!(

@@ -293,6 +293,22 @@ fn the_groups_offset_is_that_of_the_last_transaction_that_is_seen() {
 }
 
 #[test]
+fn who_cannot_write_when_everything_is_healed_is_stuck() {
+    let found = after(|history, _| history.healed = vec![0, 1]);
+    assert_eq!(
+        found,
+        [Anomaly::Stuck { instance: 0 }, Anomaly::Stuck { instance: 1 }],
+        "the last outcome is unknown, the last record in doubt"
+    );
+    let found = after(|history, _| {
+        history.healed = vec![0, 1];
+        history.transactions[2].outcome = Outcome::Committed;
+        history.records.pop();
+    });
+    assert_eq!(found, []);
+}
+
+#[test]
 fn a_value_that_nobody_sent_is_found() {
     let found = after(|_, seen| seen.logs.get_mut(&2).unwrap().push((8, 77)));
     assert_eq!(found, [Anomaly::Unknown { value: 77 }]);

@@ -1,5 +1,6 @@
 //! Runs of the simulator.
 
+mod by_hand;
 mod chance;
 mod judge;
 mod long;
