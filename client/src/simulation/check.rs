@@ -66,7 +66,12 @@ pub(super) enum Anomaly {
 pub(super) fn check(history: &History, seen: &Seen) -> Vec<Anomaly> {
     let mut found = BTreeSet::new();
     let places = places(&seen.logs, &mut found);
-    let visible: BTreeSet<u64> = seen.committed.values().flatten().map(|(_, value)| *value).collect();
+    let visible: BTreeSet<u64> = seen
+        .committed
+        .values()
+        .flatten()
+        .map(|(_, value)| *value)
+        .collect();
     results(history, &places, &mut found);
     transactions(history, &visible, &mut found);
     order(history, &places, &mut found);
@@ -141,7 +146,9 @@ fn transactions(history: &History, visible: &BTreeSet<u64>, found: &mut BTreeSet
     let mut values: Vec<Vec<u64>> = vec![Vec::new(); history.transactions.len()];
     for taken in &history.records {
         let result = history.results.get(&(taken.instance, taken.batch));
-        let Some(transaction) = taken.transaction else { continue };
+        let Some(transaction) = taken.transaction else {
+            continue;
+        };
         values[transaction].push(taken.value);
         let is_confirmed = matches!(result, Some(Delivery::Written(_)));
         if history.transactions[transaction].outcome == Outcome::Committed && !is_confirmed {
@@ -183,9 +190,7 @@ fn progress(history: &History, found: &mut BTreeSet<Anomaly>) {
             None => matches!(result, Some(Delivery::Written(_))),
         };
         if !is_good {
-            found.insert(Anomaly::Stuck {
-                instance: *instance,
-            });
+            found.insert(Anomaly::Stuck { instance: *instance });
         }
     }
 }

@@ -122,6 +122,9 @@ impl History {
     /// A batch has its result.
     pub(super) fn result(&mut self, instance: usize, batch: u64, delivery: Delivery) {
         let before = self.results.insert((instance, batch), delivery);
-        assert_eq!(before, None, "batch {batch} of instance {instance} has two results");
+        assert_eq!(
+            before, None,
+            "batch {batch} of instance {instance} has two results"
+        );
     }
 }

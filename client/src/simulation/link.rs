@@ -210,11 +210,7 @@ impl Link {
                 self.failures += 1;
                 self.status = LinkState::Failing(self.failures);
                 out.push(Notice::Failed(self.node));
-                out.extend(
-                    waiting
-                        .into_iter()
-                        .map(|request| refused(request, error.clone())),
-                );
+                out.extend(waiting.into_iter().map(|request| refused(request, error.clone())));
             }
             phase @ (Phase::Idle | Phase::Pausing { .. }) => self.phase = phase,
         }

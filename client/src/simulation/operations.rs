@@ -102,18 +102,20 @@ pub(super) fn crowd() -> impl Strategy<Value = Vec<Script>> {
             _ => (Some(kind % 2), transactional().boxed()),
         };
         let kills = prop::collection::vec(any::<prop::sample::Index>(), 0..3);
-        (Just(id), 0..2_000_u64, operations, kills).prop_map(|(transactional_id, start, operations, kills)| {
-            let mut operations = operations;
-            for kill in kills {
-                let at = kill.index(operations.len() + 1);
-                operations.insert(at, Operation::Restart);
-            }
-            Script {
-                transactional_id,
-                start: Duration::from_millis(start),
-                operations,
-            }
-        })
+        (Just(id), 0..2_000_u64, operations, kills).prop_map(
+            |(transactional_id, start, operations, kills)| {
+                let mut operations = operations;
+                for kill in kills {
+                    let at = kill.index(operations.len() + 1);
+                    operations.insert(at, Operation::Restart);
+                }
+                Script {
+                    transactional_id,
+                    start: Duration::from_millis(start),
+                    operations,
+                }
+            },
+        )
     });
     prop::collection::vec(one, 1..4)
 }

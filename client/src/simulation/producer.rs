@@ -23,12 +23,26 @@ pub(super) const TOPIC: &str = "out";
 enum Doing {
     Nothing,
     Initializing,
-    Beginning { until: Instant },
-    Sending { partition: i32, left: u8, until: Instant },
-    Flushing { ticket: u64 },
-    Committing { since: Instant },
-    Aborting { until: Instant },
-    Waiting { until: Instant },
+    Beginning {
+        until: Instant,
+    },
+    Sending {
+        partition: i32,
+        left: u8,
+        until: Instant,
+    },
+    Flushing {
+        ticket: u64,
+    },
+    Committing {
+        since: Instant,
+    },
+    Aborting {
+        until: Instant,
+    },
+    Waiting {
+        until: Instant,
+    },
 }
 
 /// What the user wants of the world.

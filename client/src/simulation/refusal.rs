@@ -96,7 +96,11 @@ fn produce(request: &ProduceRequest, version: i16, code: ErrorCode) -> ProduceRe
     let by_id = version >= 13;
     let topics = request.topics.iter().map(|topic| ProduceTopicResponse {
         name: if by_id { "".into() } else { topic.name.clone() },
-        id: if by_id { topic.id } else { sealwax_protocol::Uuid::nil() },
+        id: if by_id {
+            topic.id
+        } else {
+            sealwax_protocol::Uuid::nil()
+        },
         partitions: topic
             .partitions
             .iter()

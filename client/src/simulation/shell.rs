@@ -177,10 +177,7 @@ impl Shell {
             let deadlines = search.waiting.iter().map(|outbound| outbound.deadline);
             deadlines.chain(search.again)
         });
-        links
-            .chain(searches)
-            .chain(self.metadata.poll_timeout())
-            .min()
+        links.chain(searches).chain(self.metadata.poll_timeout()).min()
     }
 
     /// The process dies: all connections are closed.
@@ -244,10 +241,7 @@ impl Shell {
             None => {
                 self.metadata.refresh(up.now());
                 let error = Error::new(ErrorKind::Unreachable, "the node is not in the metadata");
-                notices.push(Notice::Ended(
-                    request.asker,
-                    Err(RequestFailure::NotSent(error)),
-                ));
+                notices.push(Notice::Ended(request.asker, Err(RequestFailure::NotSent(error))));
             }
         }
         self.note(up, notices);

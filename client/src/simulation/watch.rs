@@ -105,29 +105,17 @@ impl Watch {
             RequestBody::Produce(request) => self.produce(owners, outbound, request),
             RequestBody::EndTxn(request) => {
                 assert_eq!(unresolved, 0, "EndTxn while batches have no result");
-                self.transactional(
-                    owners,
-                    outbound,
-                    (request.producer_id.0, request.producer_epoch),
-                );
+                self.transactional(owners, outbound, (request.producer_id.0, request.producer_epoch));
             }
             RequestBody::AddPartitionsToTxn(request) => {
                 let id = request.v3_and_below_producer_id.0;
                 self.transactional(owners, outbound, (id, request.v3_and_below_producer_epoch));
             }
             RequestBody::AddOffsetsToTxn(request) => {
-                self.transactional(
-                    owners,
-                    outbound,
-                    (request.producer_id.0, request.producer_epoch),
-                );
+                self.transactional(owners, outbound, (request.producer_id.0, request.producer_epoch));
             }
             RequestBody::TxnOffsetCommit(request) => {
-                self.transactional(
-                    owners,
-                    outbound,
-                    (request.producer_id.0, request.producer_epoch),
-                );
+                self.transactional(owners, outbound, (request.producer_id.0, request.producer_epoch));
             }
             RequestBody::InitProducerId(_) => self.one_call(outbound),
             RequestBody::DescribeTransactions(_) | RequestBody::OffsetFetch(_) => {}
@@ -227,11 +215,7 @@ impl Watch {
             "{stamp:?} is used after a request with it had no answer"
         );
         if self.is_transactional {
-            assert!(
-                stamp >= self.newest,
-                "{stamp:?} is used after {:?}",
-                self.newest
-            );
+            assert!(stamp >= self.newest, "{stamp:?} is used after {:?}", self.newest);
             self.newest = stamp;
         }
     }
@@ -241,13 +225,7 @@ impl Watch {
         self.transactional_call = Some(outbound.id);
     }
 
-    fn batch(
-        &mut self,
-        owners: &mut Owners,
-        outbound: &Outbound,
-        partition: &TopicPartition,
-        bytes: &Bytes,
-    ) {
+    fn batch(&mut self, owners: &mut Owners, outbound: &Outbound, partition: &TopicPartition, bytes: &Bytes) {
         let batch = header(bytes);
         assert_eq!(batch.is_transactional, self.is_transactional);
         if self.is_transactional {

@@ -106,6 +106,8 @@ pub(super) struct World {
     rng: fastrand::Rng,
     cluster_at: Option<Duration>,
     transaction_timeout: Duration,
+    /// Transactions that the scripts began.
+    pub(super) scripted: usize,
     /// Events that were handled: parcels, timers, calls, acts.
     pub(super) steps: u64,
 }
@@ -156,6 +158,7 @@ impl World {
             rng,
             cluster_at: None,
             transaction_timeout: scenario.transaction_timeout,
+            scripted: 0,
             steps: 0,
         };
         for script in &scenario.scripts {
@@ -175,17 +178,38 @@ impl World {
 
     /// Plays all of it; what is wrong with it.
     pub(super) fn play(&mut self) -> Vec<Anomaly> {
-        self.run(SCRIPTS_END, Self::are_scripts_done, "the scripts have not come to an end");
+        self.run(
+            SCRIPTS_END,
+            Self::are_scripts_done,
+            "the scripts have not come to an end",
+        );
+        self.scripted = self.history.transactions.len();
         self.heal();
         self.clear_up();
-        self.run(PROGRESS, Self::are_scripts_done, "what was open has not come to an end");
-        self.run(PROGRESS, Self::are_producers_settled, "what was left behind has not come to an end");
+        self.run(
+            PROGRESS,
+            Self::are_scripts_done,
+            "what was open has not come to an end",
+        );
+        self.run(
+            PROGRESS,
+            Self::are_producers_settled,
+            "what was left behind has not come to an end",
+        );
         // Under TV1 a late write of a past transaction may spoil the first one that follows in the same epoch: brokers remember the
         // lowest sequence that was tried (KAFKA-14884) and refuse the next ones until the epoch changes.
         for _ in 0..2 {
             self.last_transactions();
-            self.run(PROGRESS, Self::are_scripts_done, "no progress after everything was healed");
-            self.run(PROGRESS, Self::are_producers_settled, "producers have not come to rest");
+            self.run(
+                PROGRESS,
+                Self::are_scripts_done,
+                "no progress after everything was healed",
+            );
+            self.run(
+                PROGRESS,
+                Self::are_producers_settled,
+                "producers have not come to rest",
+            );
         }
         self.note_healed();
         // The last markers are written after the commit was answered.
@@ -605,7 +629,9 @@ impl World {
                 let held = &mut self.clients[client % clients];
                 held.frozen_until = held.frozen_until.max(now + time);
             }
-            Act::SetTransactionVersion(level) => model::set_transaction_version(&mut self.cluster, now, level),
+            Act::SetTransactionVersion(level) => {
+                model::set_transaction_version(&mut self.cluster, now, level)
+            }
             Act::CapVersion(node, api, max) => model::cap_version(&mut self.cluster, NodeId(node), api, max),
         }
     }
@@ -652,7 +678,9 @@ impl World {
     fn last_transactions(&mut self) {
         for client in 0..self.clients.len() {
             let held = &self.clients[client];
-            let Role::Producer(producer) = &held.role else { continue };
+            let Role::Producer(producer) = &held.role else {
+                continue;
+            };
             let is_over = self.history.instances[producer.instance].over.is_some();
             let anew = is_over.then_some(Operation::Restart);
             let end = match held.transactional_id {
@@ -703,9 +731,8 @@ impl World {
 
     fn are_readers_done(&self) -> bool {
         self.clients.iter().all(|client| match &client.role {
-            Role::Reader(reader) => (0..PARTITIONS).all(|partition| {
-                reader.position(partition) == model::end(&self.cluster, TOPIC, partition)
-            }),
+            Role::Reader(reader) => (0..PARTITIONS)
+                .all(|partition| reader.position(partition) == model::end(&self.cluster, TOPIC, partition)),
             Role::Script(_) | Role::Producer(_) | Role::Gone => true,
         })
     }

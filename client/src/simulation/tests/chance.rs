@@ -17,7 +17,11 @@ fn play(scenario: &Scenario) -> Result<(), TestCaseError> {
     }
     let mut world = World::new(scenario, Trace::kept());
     let again = catch_unwind(AssertUnwindSafe(|| world.play()));
-    let what = again.map_err(|panic| panic.downcast::<String>().map_or_else(|_| "a panic".to_owned(), |text| *text));
+    let what = again.map_err(|panic| {
+        panic
+            .downcast::<String>()
+            .map_or_else(|_| "a panic".to_owned(), |text| *text)
+    });
     Err(TestCaseError::fail(format!("{what:?}\n{}", world.text())))
 }
 

@@ -47,11 +47,8 @@ fn good() -> (History, Seen) {
         (1, vec![(0, 1)]),
         (2, vec![(7, 4)]),
     ]);
-    let committed: Records = BTreeMap::from([
-        (0, vec![(0, 0), (4, 3)]),
-        (1, vec![(0, 1)]),
-        (2, vec![(7, 4)]),
-    ]);
+    let committed: Records =
+        BTreeMap::from([(0, vec![(0, 0), (4, 3)]), (1, vec![(0, 1)]), (2, vec![(7, 4)])]);
     let seen = Seen {
         logs,
         read: vec![committed.clone()],
@@ -237,7 +234,10 @@ fn a_reader_gets_nothing_twice_and_nothing_that_is_not_committed() {
     });
     assert_eq!(found, [invented]);
     let found = after(|_, seen| seen.read[0].get_mut(&0).unwrap().insert(0, (0, 0)));
-    assert!(found.contains(&Anomaly::Invented { reader: 0, value: 0 }), "{found:?}");
+    assert!(
+        found.contains(&Anomaly::Invented { reader: 0, value: 0 }),
+        "{found:?}"
+    );
 }
 
 #[test]
