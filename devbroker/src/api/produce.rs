@@ -22,8 +22,25 @@ use crate::state::verification::{Permit, Verification};
 const FIRST_WITH_TOPIC_IDS: i16 = 13;
 const FIRST_WITH_HINTS: i16 = 10;
 
-/// What was done with one batch.
-type Appended = Result<i64, ErrorCode>;
+/// What was done with one batch: its offset, or why not.
+type Appended = Result<i64, Refusal>;
+
+/// Why a batch was not appended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    /// Before the log was asked.
+    Before(ErrorCode),
+    /// By the log: the answer tells where it begins.
+    ByLog(ErrorCode),
+}
+
+impl Refusal {
+    const fn code(self) -> ErrorCode {
+        match self {
+            Self::Before(code) | Self::ByLog(code) => code,
+        }
+    }
+}
 
 pub(super) fn handle(state: &mut State, call: &Call, request: &ProduceRequest) -> Reply {
     if let Some(code) = refusal(request) {
@@ -31,7 +48,7 @@ pub(super) fn handle(state: &mut State, call: &Call, request: &ProduceRequest) -
             .topics
             .iter()
             .flat_map(|topic| &topic.partitions)
-            .map(|_| Err(code))
+            .map(|_| Err(Refusal::Before(code)))
             .collect();
         return Reply::Answer(ResponseBody::Produce(respond(state, call, request, &results)));
     }
@@ -51,7 +68,7 @@ pub(super) fn handle(state: &mut State, call: &Call, request: &ProduceRequest) -
     }
     let results: Vec<Appended> = appends
         .into_iter()
-        .map(|prepared| append(state, call, prepared?))
+        .map(|prepared| append(state, call, prepared.map_err(Refusal::Before)?))
         .collect();
     if request.acks == 0 {
         return Reply::Silent;
@@ -149,9 +166,9 @@ fn pause(state: &State, call: &Call, appends: &[Result<Prepared, ErrorCode>]) ->
 }
 
 fn append(state: &mut State, call: &Call, prepared: Prepared) -> Appended {
-    match prepared.permit.map_err(told)? {
+    match prepared.permit.map_err(|code| Refusal::Before(told(code)))? {
         Permit::Granted => {}
-        Permit::Busy => return Err(ErrorCode::CONCURRENT_TRANSACTIONS),
+        Permit::Busy => return Err(Refusal::Before(ErrorCode::CONCURRENT_TRANSACTIONS)),
     }
     let adds =
         prepared.batch.is_transactional() && Verification::of_produce(call.version) == Verification::Add;
@@ -163,8 +180,11 @@ fn append(state: &mut State, call: &Call, prepared: Prepared) -> Appended {
     let found = state
         .topics
         .partition_mut(&prepared.partition)
-        .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-    let offset = found.log.append(prepared.batch, found.leadership.epoch, rule)?;
+        .ok_or(Refusal::Before(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION))?;
+    let offset = found
+        .log
+        .append(prepared.batch, found.leadership.epoch, rule)
+        .map_err(Refusal::ByLog)?;
     state.changes += 1;
     Ok(offset)
 }
@@ -189,7 +209,7 @@ fn respond(state: &State, call: &Call, request: &ProduceRequest, results: &[Appe
             let result = results
                 .next()
                 .copied()
-                .unwrap_or(Err(ErrorCode::UNKNOWN_SERVER_ERROR));
+                .unwrap_or(Err(Refusal::Before(ErrorCode::UNKNOWN_SERVER_ERROR)));
             let partition = TopicPartition::new(Arc::clone(&name), part.index);
             let hint = hint(state, call, &partition, result);
             hinted.extend(hint.map(|hint| hint.leader));
@@ -221,10 +241,13 @@ fn respond(state: &State, call: &Call, request: &ProduceRequest, results: &[Appe
 fn answer(index: i32, result: Appended, current_leader: Option<LeaderHint>) -> ProducePartitionResponse {
     ProducePartitionResponse {
         index,
-        error_code: result.err().unwrap_or(ErrorCode::NONE),
+        error_code: result.err().map_or(ErrorCode::NONE, Refusal::code),
         base_offset: result.unwrap_or(-1),
         log_append_time_ms: -1,
-        log_start_offset: if result.is_ok() { 0 } else { -1 },
+        log_start_offset: match result {
+            Ok(_) | Err(Refusal::ByLog(_)) => 0,
+            Err(Refusal::Before(_)) => -1,
+        },
         record_errors: Vec::new(),
         error_message: None,
         current_leader,
@@ -233,7 +256,7 @@ fn answer(index: i32, result: Appended, current_leader: Option<LeaderHint>) -> P
 
 /// Who leads instead (KIP-951).
 fn hint(state: &State, call: &Call, partition: &TopicPartition, result: Appended) -> Option<LeaderHint> {
-    if result != Err(ErrorCode::NOT_LEADER_OR_FOLLOWER) || call.version < FIRST_WITH_HINTS {
+    if result != Err(Refusal::Before(ErrorCode::NOT_LEADER_OR_FOLLOWER)) || call.version < FIRST_WITH_HINTS {
         return None;
     }
     super::leader_hint(state, partition)

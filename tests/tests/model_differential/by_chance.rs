@@ -8,14 +8,23 @@ const STEPS: usize = 30;
 /// The script of a seed.
 pub(crate) fn script(seed: u64) -> Script {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let mut ops = vec![Op::Init { who: Who::A, again: false }];
+    let mut ops = vec![Op::Init {
+        who: Who::A,
+        again: false,
+    }];
     ops.extend((0..STEPS).map(|_| step(&mut rng)));
     ops.extend([
         Op::Describe,
         Op::Producers { partition: 0 },
         Op::Producers { partition: 1 },
-        Op::Fetch { partition: 0, committed: true },
-        Op::Fetch { partition: 1, committed: true },
+        Op::Fetch {
+            partition: 0,
+            committed: true,
+        },
+        Op::Fetch {
+            partition: 1,
+            committed: true,
+        },
         Op::Offsets { stable: true },
     ]);
     Script {
@@ -41,10 +50,26 @@ fn step(rng: &mut fastrand::Rng) -> Op {
     };
     let commit = rng.bool();
     match rng.u8(..40) {
-        0..=1 => Op::Init { who, again: rng.bool() },
-        2 => Op::InitShifted { who, shift: rng.i16(-2..2) },
-        3..=10 => Op::Add { who, partition, shift },
-        11..=22 => Op::Produce { who, partition, seq, records: rng.i32(1..4), shift },
+        0..=1 => Op::Init {
+            who,
+            again: rng.bool(),
+        },
+        2 => Op::InitShifted {
+            who,
+            shift: rng.i16(-2..2),
+        },
+        3..=10 => Op::Add {
+            who,
+            partition,
+            shift,
+        },
+        11..=22 => Op::Produce {
+            who,
+            partition,
+            seq,
+            records: rng.i32(1..4),
+            shift,
+        },
         23 => Op::ProducePlain { who, partition, seq },
         24..=30 => Op::End { who, commit, shift },
         31 => Op::EndOtherMode { who, commit },

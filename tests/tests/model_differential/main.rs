@@ -2,23 +2,31 @@
 
 mod by_chance;
 mod by_hand;
+mod recording;
 mod runner;
 mod script;
 mod side;
 mod told;
 
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use sealwax_devbroker::Release;
 use sealwax_protocol::StrBytes;
+use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::messages::create_topics_request::CreatableTopic;
-use sealwax_protocol::messages::metadata_request::MetadataRequestTopic;
-use sealwax_protocol::messages::{CreateTopicsRequest, MetadataRequest, TopicName};
+use sealwax_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
+use sealwax_protocol::messages::offset_fetch_request::OffsetFetchRequestGroup;
+use sealwax_protocol::messages::{
+    CreateTopicsRequest, DescribeTransactionsRequest, FindCoordinatorRequest, GroupId, ListOffsetsRequest,
+    OffsetFetchRequest, TopicName, TransactionalId,
+};
 use sealwax_protocol::response::ResponseBody;
 use sealwax_tests::scratch::unique;
 use xtask::kafka::{Cluster, Version};
 
+use recording::Recording;
 use runner::Names;
 use script::{Mode, Script};
 use side::{Broker, Model, Side};
@@ -33,6 +41,16 @@ struct Kind {
     /// The level of `transaction.version`, if it is not the release's own.
     level: Option<u16>,
     mode: Mode,
+}
+
+impl Kind {
+    fn name(&self) -> String {
+        let (level, produce) = (self.level, self.mode.produce);
+        match level {
+            None => format!("kafka-{}-produce-{produce}", self.version),
+            Some(level) => format!("kafka-{}-level-{level}-produce-{produce}", self.version),
+        }
+    }
 }
 
 #[test]
@@ -68,25 +86,26 @@ fn kafka_4_4_with_tv1_answers_as_the_model_does() -> Result<()> {
 
 /// Runs all scripts in all modes against one cluster.
 fn compare(kinds: &[Kind]) -> Result<()> {
+    let replay = Recording::from_env("SEALWAX_REPLAY");
     let first = kinds.first().context("a kind")?;
-    let mut builder = Cluster::builder(first.version);
-    if let Some(level) = first.level {
-        builder = builder.feature("transaction.version", level);
-    }
-    let cluster = builder.start()?;
-    let mut broker = Broker::connect(&cluster.bootstrap())?;
+    let cluster = replay.is_none().then(|| boot(first)).transpose()?;
     let mut differing = Vec::new();
     let mut done = 0;
     for kind in kinds {
         let scripts = scripts();
         let names: Vec<Names> = scripts.iter().map(|_| names()).collect();
-        create_topics(&mut broker, &names)?;
+        let mut broker = cluster
+            .as_ref()
+            .map(|cluster| prepared(cluster, &names))
+            .transpose()?;
         for (script, names) in scripts.iter().zip(&names) {
-            let level = kind.level.map_or(2, |level| level as i16);
             done += 1;
-            if let Some(difference) = difference(&mut broker, kind, level, names, script)? {
-                differing.push(difference);
-            }
+            let expected = match (&mut broker, &replay) {
+                (Some(broker), _) => ask(broker, kind, names, script)?,
+                (None, Some(replay)) => replay.load(&kind.name(), &script.name)?,
+                (None, None) => Vec::new(),
+            };
+            differing.extend(difference(&expected, kind, names, script)?);
         }
     }
     println!("{done} scripts, {} answered differently", differing.len());
@@ -94,21 +113,52 @@ fn compare(kinds: &[Kind]) -> Result<()> {
         differing.is_empty(),
         "of {done} scripts {} were answered differently:\n{}",
         differing.len(),
-        differing.iter().take(show()).cloned().collect::<Vec<_>>().join("\n")
+        differing
+            .iter()
+            .take(number("SEALWAX_SHOW").unwrap_or(3))
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("\n")
     );
     Ok(())
 }
 
-/// How many differences are told.
-fn show() -> usize {
-    std::env::var("SEALWAX_SHOW").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
+fn boot(kind: &Kind) -> Result<Cluster> {
+    let mut builder = Cluster::builder(kind.version);
+    if let Some(level) = kind.level {
+        builder = builder.feature("transaction.version", level);
+    }
+    builder.start()
 }
 
-/// The scripts by hand, and those from seeds. `SEALWAX_SCRIPT` names one only; `SEALWAX_SEED` moves the seeds.
+/// A connection to a broker that has all that the scripts need.
+fn prepared(cluster: &Cluster, names: &[Names]) -> Result<Broker> {
+    let mut broker = Broker::connect(&cluster.bootstrap())?;
+    create_topics(&mut broker, names)?;
+    await_coordinators(&mut broker, names)?;
+    Ok(broker)
+}
+
+fn ask(broker: &mut Broker, kind: &Kind, names: &Names, script: &Script) -> Result<Vec<String>> {
+    let lines = runner::run(broker, kind.mode, names, script)
+        .with_context(|| format!("script `{}` on Kafka {}", script.name, kind.version))?;
+    if let Some(recording) = Recording::from_env("SEALWAX_RECORD") {
+        recording.store(&kind.name(), &script.name, &lines)?;
+    }
+    Ok(lines)
+}
+
+/// A number from the environment.
+fn number<T: std::str::FromStr>(variable: &str) -> Option<T> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// The scripts by hand, and those from seeds. `SEALWAX_SCRIPT` names one only; `SEALWAX_SEED` moves the seeds, `SEALWAX_SEEDS` says how many.
 fn scripts() -> Vec<Script> {
-    let base = std::env::var("SEALWAX_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let first = number("SEALWAX_SEED").unwrap_or(0);
+    let count = number("SEALWAX_SEEDS").unwrap_or(SEEDS);
     let mut scripts = by_hand::scripts();
-    scripts.extend((base..base + SEEDS).map(by_chance::script));
+    scripts.extend((first..first + count).map(by_chance::script));
     if let Ok(name) = std::env::var("SEALWAX_SCRIPT") {
         scripts.retain(|script| script.name == name);
     }
@@ -123,29 +173,78 @@ fn names() -> Names {
     }
 }
 
-/// The first step that was answered differently, with all before it.
-fn difference(
-    broker: &mut Broker,
-    kind: &Kind,
-    level: i16,
-    names: &Names,
-    script: &Script,
-) -> Result<Option<String>> {
-    let mut model = Model::new(kind.release, level);
+/// The first step that the model answers differently, with all before it.
+fn difference(expected: &[String], kind: &Kind, names: &Names, script: &Script) -> Result<Option<String>> {
+    let mut model = Model::new(kind.release, kind.level.map_or(2, |level| level as i16));
     model.cluster.create_topic(&names.topic, 2);
-    let expected = runner::run(broker, kind.mode, names, script)
-        .with_context(|| format!("script `{}` on Kafka {}", script.name, kind.version))?;
     let got = runner::run(&mut model, kind.mode, names, script)
         .with_context(|| format!("script `{}` on the model", script.name))?;
-    let Some(at) = expected.iter().zip(&got).position(|(expected, got)| expected != got) else {
+    let Some(at) = expected
+        .iter()
+        .zip(&got)
+        .position(|(expected, got)| expected != got)
+    else {
         ensure!(expected.len() == got.len(), "a side has lost a step");
         return Ok(None);
     };
-    let before = expected.iter().take(at).map(|line| format!("    {line}\n")).collect::<String>();
+    let before = expected.iter().take(at).map(|line| format!("    {line}\n"));
     Ok(Some(format!(
-        "script `{}` on Kafka {} (Produce {}):\n{before}  broker {}\n  model  {}\n",
-        script.name, kind.version, kind.mode.produce, expected[at], got[at]
+        "script `{}` on {}:\n{}  broker {}\n  model  {}\n",
+        script.name,
+        kind.name(),
+        before.collect::<String>(),
+        expected[at],
+        got[at]
     )))
+}
+
+/// Waits until every script's coordinators have loaded what they coordinate: the first call creates the internal topics.
+fn await_coordinators(broker: &mut Broker, names: &[Names]) -> Result<()> {
+    let text = |text: &str| StrBytes::from_string(text.to_owned());
+    for names in names {
+        for (key_type, key) in [(0, &names.group), (1, &names.transactional_id)] {
+            let request = FindCoordinatorRequest::default()
+                .with_key_type(key_type)
+                .with_coordinator_keys(vec![text(key)]);
+            let describe = DescribeTransactionsRequest::default()
+                .with_transactional_ids(vec![TransactionalId(text(&names.transactional_id))]);
+            let group = OffsetFetchRequestGroup::default().with_group_id(GroupId(text(&names.group)));
+            let offsets = OffsetFetchRequest::default().with_groups(vec![group]);
+            until("no coordinator", || {
+                let found = match broker.call(4, request.clone().into())? {
+                    ResponseBody::FindCoordinator(answer) => {
+                        answer.coordinators.iter().all(|one| one.error_code == 0)
+                    }
+                    _ => false,
+                };
+                let loaded = match broker.call(0, describe.clone().into())? {
+                    ResponseBody::DescribeTransactions(answer) => answer
+                        .transaction_states
+                        .iter()
+                        .all(|state| ErrorCode(state.error_code) == ErrorCode::TRANSACTIONAL_ID_NOT_FOUND),
+                    _ => false,
+                };
+                let groups = match broker.call(8, offsets.clone().into())? {
+                    ResponseBody::OffsetFetch(answer) => {
+                        answer.groups.iter().all(|group| group.error_code == 0)
+                    }
+                    _ => false,
+                };
+                Ok(found && (key_type == 0 || loaded) && (key_type == 1 || groups))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Asks again until the answer is yes.
+fn until(what: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
+    let began = Instant::now();
+    while !is_so()? {
+        ensure!(began.elapsed() < Duration::from_secs(60), "{what} after 60 s");
+        sleep(Duration::from_millis(10));
+    }
+    Ok(())
 }
 
 /// Creates a topic of two partitions for each script, and waits until all are led.
@@ -161,20 +260,25 @@ fn create_topics(broker: &mut Broker, names: &[Names]) -> Result<()> {
         .with_topics(topics.collect())
         .with_timeout_ms(60_000);
     broker.call(7, request.into())?;
-    let began = std::time::Instant::now();
-    loop {
-        let wanted = names.iter().map(|names| MetadataRequestTopic::default().with_name(Some(name(names))));
-        let request = MetadataRequest::default().with_topics(Some(wanted.collect()));
-        let ResponseBody::Metadata(answer) = broker.call(12, request.into())? else {
+    let wanted = names.iter().map(|names| {
+        let end = |index| {
+            ListOffsetsPartition::default()
+                .with_partition_index(index)
+                .with_current_leader_epoch(-1)
+                .with_timestamp(-1)
+        };
+        ListOffsetsTopic::default()
+            .with_name(name(names))
+            .with_partitions(vec![end(0), end(1)])
+    });
+    let request = ListOffsetsRequest::default()
+        .with_replica_id((-1).into())
+        .with_topics(wanted.collect());
+    until("not all topics were led", || {
+        let ResponseBody::ListOffsets(answer) = broker.call(7, request.clone().into())? else {
             anyhow::bail!("another API's answer");
         };
-        let is_led = |topic: &sealwax_protocol::messages::metadata_response::MetadataResponseTopic| {
-            topic.partitions.len() == 2 && topic.partitions.iter().all(|found| found.leader_id.0 >= 0)
-        };
-        if answer.topics.iter().all(is_led) {
-            return Ok(());
-        }
-        ensure!(began.elapsed() < Duration::from_secs(60), "the topics were not created");
-        broker.pause();
-    }
+        let mut ends = answer.topics.iter().flat_map(|topic| &topic.partitions);
+        Ok(ends.all(|end| end.error_code == 0))
+    })
 }

@@ -19,8 +19,8 @@ use sealwax_protocol::messages::txn_offset_commit_request::{
 use sealwax_protocol::messages::write_txn_markers_request::{WritableTxnMarker, WritableTxnMarkerTopic};
 use sealwax_protocol::messages::{
     AddOffsetsToTxnRequest, AddPartitionsToTxnRequest, DescribeProducersRequest, DescribeTransactionsRequest,
-    EndTxnRequest, GroupId, InitProducerIdRequest, ListOffsetsRequest, ListTransactionsRequest, OffsetFetchRequest,
-    TopicName, TransactionalId, TxnOffsetCommitRequest, WriteTxnMarkersRequest,
+    EndTxnRequest, GroupId, InitProducerIdRequest, ListOffsetsRequest, ListTransactionsRequest,
+    OffsetFetchRequest, TopicName, TransactionalId, TxnOffsetCommitRequest, WriteTxnMarkersRequest,
 };
 use sealwax_protocol::produce::{ProducePartition, ProduceRequest, ProduceTopic};
 use sealwax_protocol::record::{BatchBuilder, ProducerStamp};
@@ -115,13 +115,29 @@ impl<S: Side> Runner<'_, S> {
     fn learn(&mut self, op: Op, answer: &ResponseBody) {
         match (op, answer) {
             (Op::Init { who, .. } | Op::InitShifted { who, .. }, ResponseBody::InitProducerId(answer)) => {
-                self.adopt(who, answer.error_code, answer.producer_id.0, answer.producer_epoch);
+                self.adopt(
+                    who,
+                    answer.error_code,
+                    answer.producer_id.0,
+                    answer.producer_epoch,
+                );
             }
             (Op::End { who, .. } | Op::EndOtherMode { who, .. }, ResponseBody::EndTxn(answer)) => {
-                self.adopt(who, answer.error_code, answer.producer_id.0, answer.producer_epoch);
+                self.adopt(
+                    who,
+                    answer.error_code,
+                    answer.producer_id.0,
+                    answer.producer_epoch,
+                );
             }
             (
-                Op::Produce { who, partition, seq, records, shift },
+                Op::Produce {
+                    who,
+                    partition,
+                    seq,
+                    records,
+                    shift,
+                },
                 ResponseBody::Produce(answer),
             ) => self.wrote(answer, self.shifted(who, shift), partition, seq, records),
             (Op::ProducePlain { who, partition, seq }, ResponseBody::Produce(answer)) => {
@@ -152,7 +168,10 @@ impl<S: Side> Runner<'_, S> {
         let result = answer.topics.iter().flat_map(|topic| &topic.partitions).next();
         if result.is_some_and(|result| result.error_code == ErrorCode::NONE) {
             let first = self.sequence(producer, partition, seq);
-            let written = Written { first, next: first.wrapping_add(records) & i32::MAX };
+            let written = Written {
+                first,
+                next: first.wrapping_add(records) & i32::MAX,
+            };
             self.written
                 .insert((producer.id.0, producer.epoch.0, partition), written);
         }
@@ -185,15 +204,31 @@ impl<S: Side> Runner<'_, S> {
                 (4, self.init(held.unwrap_or(ProducerIdAndEpoch::NONE)))
             }
             Op::InitShifted { who, shift } => (4, self.init(self.shifted(who, shift))),
-            Op::Add { who, partition, shift } => (3, self.add(who, shift, &[partition])),
+            Op::Add {
+                who,
+                partition,
+                shift,
+            } => (3, self.add(who, shift, &[partition])),
             Op::AddUnknown { who } => (3, self.add(who, 0, &[0, 99])),
-            Op::Produce { who, partition, seq, records, shift } => {
+            Op::Produce {
+                who,
+                partition,
+                seq,
+                records,
+                shift,
+            } => {
                 let producer = self.shifted(who, shift);
-                (self.mode.produce, self.produce(producer, partition, seq, records, true))
+                (
+                    self.mode.produce,
+                    self.produce(producer, partition, seq, records, true),
+                )
             }
             Op::ProducePlain { who, partition, seq } => {
                 let producer = self.shifted(who, 0);
-                (self.mode.produce, self.produce(producer, partition, seq, 1, false))
+                (
+                    self.mode.produce,
+                    self.produce(producer, partition, seq, 1, false),
+                )
             }
             Op::End { who, commit, shift } => (self.mode.end_txn, self.end(who, commit, shift)),
             Op::EndOtherMode { who, commit } => (self.mode.other_end_txn, self.end(who, commit, 0)),
@@ -206,7 +241,13 @@ impl<S: Side> Runner<'_, S> {
                     .with_group_id(self.group());
                 (3, request.into())
             }
-            Op::CommitOffsets { who, offset, shift, member, generation } => {
+            Op::CommitOffsets {
+                who,
+                offset,
+                shift,
+                member,
+                generation,
+            } => {
                 let producer = self.shifted(who, shift);
                 let body = self.commit_offsets(producer, offset, member, generation);
                 (self.mode.txn_offset_commit, body)
@@ -220,19 +261,29 @@ impl<S: Side> Runner<'_, S> {
         match op {
             Op::Offsets { stable } => (8, self.offsets(stable)),
             Op::Describe => {
-                let request =
-                    DescribeTransactionsRequest::default().with_transactional_ids(vec![self.transactional_id()]);
+                let request = DescribeTransactionsRequest::default()
+                    .with_transactional_ids(vec![self.transactional_id()]);
                 (0, request.into())
             }
             Op::List { state } => {
                 let filter = StrBytes::from_static_str(state);
-                (0, ListTransactionsRequest::default().with_state_filters(vec![filter]).into())
+                (
+                    0,
+                    ListTransactionsRequest::default()
+                        .with_state_filters(vec![filter])
+                        .into(),
+                )
             }
             Op::Producers { partition } => {
                 let topic = TopicRequest::default()
                     .with_name(self.topic())
                     .with_partition_indexes(vec![partition]);
-                (0, DescribeProducersRequest::default().with_topics(vec![topic]).into())
+                (
+                    0,
+                    DescribeProducersRequest::default()
+                        .with_topics(vec![topic])
+                        .into(),
+                )
             }
             Op::EndOfLog { partition, committed } => (7, self.end_of_log(partition, committed)),
             Op::Fetch { partition, committed } => (12, self.fetch(partition, committed)),
@@ -298,7 +349,10 @@ impl<S: Side> Runner<'_, S> {
         let topic = ProduceTopic {
             name: Arc::from(self.names.topic.as_str()),
             id: TopicId::nil(),
-            partitions: vec![ProducePartition { index: partition, records }],
+            partitions: vec![ProducePartition {
+                index: partition,
+                records,
+            }],
         };
         let request = ProduceRequest {
             transactional_id: Some(Arc::from(self.names.transactional_id.as_str())),
@@ -309,7 +363,13 @@ impl<S: Side> Runner<'_, S> {
         request.into()
     }
 
-    fn batch(&mut self, producer: ProducerIdAndEpoch, sequence: i32, records: i32, transactional: bool) -> Bytes {
+    fn batch(
+        &mut self,
+        producer: ProducerIdAndEpoch,
+        sequence: i32,
+        records: i32,
+        transactional: bool,
+    ) -> Bytes {
         let mut batch = BatchBuilder::with_capacity(256);
         for _ in 0..records {
             self.values += 1;
@@ -418,6 +478,8 @@ impl<S: Side> Runner<'_, S> {
             .with_transaction_result(false)
             .with_coordinator_epoch(0)
             .with_topics(vec![topic]);
-        WriteTxnMarkersRequest::default().with_markers(vec![marker]).into()
+        WriteTxnMarkersRequest::default()
+            .with_markers(vec![marker])
+            .into()
     }
 }

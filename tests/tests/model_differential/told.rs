@@ -45,19 +45,36 @@ pub(crate) fn line(answer: &ResponseBody, transactional_id: &str, ids: &mut Ids)
     match answer {
         ResponseBody::InitProducerId(answer) => {
             let id = ids.name(answer.producer_id.0);
-            write!(text, "{} {id} epoch {}", code(answer.error_code), answer.producer_epoch)?;
+            write!(
+                text,
+                "{} {id} epoch {}",
+                code(answer.error_code),
+                answer.producer_epoch
+            )?;
         }
         ResponseBody::AddPartitionsToTxn(answer) => {
             for topic in &answer.results_by_topic_v3_and_below {
-                for result in &topic.results_by_partition {
-                    write!(text, "{}: {}; ", result.partition_index, code(result.partition_error_code))?;
+                let mut results = topic.results_by_partition.clone();
+                results.sort_by_key(|result| result.partition_index);
+                for result in results {
+                    write!(
+                        text,
+                        "{}: {}; ",
+                        result.partition_index,
+                        code(result.partition_error_code)
+                    )?;
                 }
             }
         }
         ResponseBody::AddOffsetsToTxn(answer) => text.push_str(&code(answer.error_code)),
         ResponseBody::EndTxn(answer) => {
             let id = ids.name(answer.producer_id.0);
-            write!(text, "{} {id} epoch {}", code(answer.error_code), answer.producer_epoch)?;
+            write!(
+                text,
+                "{} {id} epoch {}",
+                code(answer.error_code),
+                answer.producer_epoch
+            )?;
         }
         ResponseBody::Produce(answer) => {
             for result in answer.topics.iter().flat_map(|topic| &topic.partitions) {
@@ -85,19 +102,31 @@ pub(crate) fn line(answer: &ResponseBody, transactional_id: &str, ids: &mut Ids)
             for state in &answer.transaction_states {
                 let id = ids.name(state.producer_id.0);
                 let (name, epoch) = (state.transaction_state.as_str(), state.producer_epoch);
-                let (limit, started) = (state.transaction_timeout_ms, time(state.transaction_start_time_ms));
+                let (limit, started) = (
+                    state.transaction_timeout_ms,
+                    time(state.transaction_start_time_ms),
+                );
                 write!(text, "{} {name} {id} epoch {epoch} ", code(state.error_code))?;
                 write!(text, "timeout {limit} started {started} in")?;
                 for topic in &state.topics {
                     let mut partitions = topic.partitions.clone();
                     partitions.sort_unstable();
                     let is_offsets = topic.topic.0.as_str().starts_with("__");
-                    write!(text, " {}{partitions:?}", if is_offsets { "offsets" } else { "topic" })?;
+                    write!(
+                        text,
+                        " {}{partitions:?}",
+                        if is_offsets { "offsets" } else { "topic" }
+                    )?;
                 }
             }
         }
         ResponseBody::ListTransactions(answer) => {
-            write!(text, "{} unknown {:?}", code(answer.error_code), answer.unknown_state_filters)?;
+            write!(
+                text,
+                "{} unknown {:?}",
+                code(answer.error_code),
+                answer.unknown_state_filters
+            )?;
             let mut own = answer.transaction_states.iter();
             if let Some(state) = own.find(|state| state.transactional_id.0.as_str() == transactional_id) {
                 let id = ids.name(state.producer_id.0);
@@ -112,16 +141,27 @@ pub(crate) fn line(answer: &ResponseBody, transactional_id: &str, ids: &mut Ids)
                 for producer in producers {
                     let id = ids.name(producer.producer_id.0);
                     let (epoch, last) = (producer.producer_epoch, producer.last_sequence);
-                    let marked = if producer.coordinator_epoch < 0 { "unmarked" } else { "marked" };
+                    let marked = if producer.coordinator_epoch < 0 {
+                        "unmarked"
+                    } else {
+                        "marked"
+                    };
                     let (open, at) = (producer.current_txn_start_offset, time(producer.last_timestamp));
-                    write!(text, " {id} epoch {epoch} sequence {last} {marked} open {open} at {at};")?;
+                    write!(
+                        text,
+                        " {id} epoch {epoch} sequence {last} {marked} open {open} at {at};"
+                    )?;
                 }
             }
         }
         ResponseBody::ListOffsets(answer) => {
             for result in answer.topics.iter().flat_map(|topic| &topic.partitions) {
                 let (offset, at, epoch) = (result.offset, result.timestamp, result.leader_epoch);
-                write!(text, "{} offset {offset} at {at} epoch {epoch}", code(result.error_code))?;
+                write!(
+                    text,
+                    "{} offset {offset} at {at} epoch {epoch}",
+                    code(result.error_code)
+                )?;
             }
         }
         ResponseBody::Fetch(answer) => {
@@ -145,7 +185,11 @@ pub(crate) fn line(answer: &ResponseBody, transactional_id: &str, ids: &mut Ids)
 fn fetched(partition: &FetchPartitionResponse, ids: &mut Ids, text: &mut String) -> Result<()> {
     let (end, stable) = (partition.high_watermark, partition.last_stable_offset);
     let start = partition.log_start_offset;
-    write!(text, " {} end {end} stable {stable} from {start}", partition.error_code)?;
+    write!(
+        text,
+        " {} end {end} stable {stable} from {start}",
+        partition.error_code
+    )?;
     let mut aborted = partition.aborted_transactions.clone();
     if let Some(aborted) = &mut aborted {
         aborted.sort_by_key(|one| (one.first_offset, one.producer_id.0));
@@ -155,10 +199,16 @@ fn fetched(partition: &FetchPartitionResponse, ids: &mut Ids, text: &mut String)
         Some(list) => {
             for one in list {
                 debug_assert!(ids.is_known(one.producer_id.0));
-                write!(text, " aborted {} from {}", ids.name(one.producer_id.0), one.first_offset)?;
+                write!(
+                    text,
+                    " aborted {} from {}",
+                    ids.name(one.producer_id.0),
+                    one.first_offset
+                )?;
             }
         }
     }
+    write!(text, " bytes {}", partition.records.len())?;
     for batch in Batches::new(partition.records.clone(), DecodeLimits::default()) {
         let batch = batch?;
         let header = batch.header();
@@ -166,7 +216,10 @@ fn fetched(partition: &FetchPartitionResponse, ids: &mut Ids, text: &mut String)
         let (id, epoch) = (ids.name(header.producer_id), header.producer_epoch);
         let (sequence, kind) = (header.base_sequence, batch.control_type()?);
         let (bits, leader) = (header.attributes, header.partition_leader_epoch);
-        write!(text, "\n      {first}-{last} {id} epoch {epoch} sequence {sequence} {kind:?} bits {bits} leader {leader}")?;
+        write!(
+            text,
+            "\n      {first}-{last} {id} epoch {epoch} sequence {sequence} {kind:?} bits {bits} leader {leader}"
+        )?;
         for record in batch.records() {
             let value = record?.value.unwrap_or_default();
             if kind.is_none() {
