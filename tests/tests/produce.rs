@@ -1,8 +1,11 @@
-//! The idempotent producer on a real broker: every record once, in order per partition, where Java would have put it.
+//! The producers on a real broker: every record once, in order per partition, where Java or librdkafka would have put it; plain ones with
+//! each kind of acks; batches that are larger than the topic allows.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use sealwax::config::{Acks, Partitioning, ProducerConfig};
 use sealwax::{Client, ErrorKind, Header, Record};
 use sealwax_tests::scratch::unique;
 use sealwax_tests::{clusters, numbers, readers};
@@ -117,7 +120,7 @@ async fn an_unknown_topic_is_named() -> Result<()> {
     })
     .await??;
     let client = Client::builder([cluster.bootstrap()]).connect().await?;
-    let config = sealwax::config::ProducerConfig::from_properties([("max.block.ms", "1500")])?.0;
+    let config = ProducerConfig::from_properties([("max.block.ms", "1500")])?.0;
     let producer = client.producer().config(config).build().await?;
     let error = producer.send(Record::new("no-such-topic", "v")).await.err();
     let error = error.ok_or_else(|| anyhow::anyhow!("the record was taken"))?;
@@ -125,5 +128,120 @@ async fn an_unknown_topic_is_named() -> Result<()> {
         error.kind() == ErrorKind::UnknownTopic && error.to_string().contains("no-such-topic"),
         "{error}"
     );
+    Ok(())
+}
+
+/// A plain producer, whatever it asks for, loses nothing on a healthy broker.
+async fn plain_producers(version: Version) -> Result<()> {
+    const EACH: u64 = 2_000;
+    let cluster = tokio::task::spawn_blocking(move || clusters::shared(version)).await??;
+    let topic = unique("plain");
+    create_topic(&cluster.bootstrap(), &topic, 1, &[])?;
+    let client = Client::builder([cluster.bootstrap()]).connect().await?;
+    let mut number = 0;
+    for acks in [Acks::None, Acks::Leader, Acks::All] {
+        // In order, although it is plain: nothing fails here.
+        let builder = client.producer().acks(acks).enable_idempotence(false);
+        let producer = builder.build().await?;
+        let mut deliveries = Vec::new();
+        for _ in 0..EACH {
+            number += 1;
+            deliveries.push(producer.send(Record::new(&topic, &number.to_string())).await?);
+        }
+        producer.close().await?;
+        for (place, delivery) in (number - EACH..).zip(deliveries) {
+            let expected = (acks != Acks::None).then(|| i64::try_from(place)).transpose()?;
+            let offset = delivery.wait().await?.offset;
+            ensure!(offset == expected, "{acks:?}: {offset:?} instead of {expected:?}");
+        }
+    }
+    let reader = Arc::clone(&cluster);
+    let seen = tokio::task::spawn_blocking(move || readers::java(&reader, &topic, Isolation::ReadCommitted))
+        .await??;
+    match numbers::difference(&seen, number) {
+        Some(difference) => Err(anyhow::anyhow!(difference)),
+        None => Ok(()),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plain_producers_3_9_1() -> Result<()> {
+    plain_producers(Version::V3_9_1).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plain_producers_4_4_0() -> Result<()> {
+    plain_producers(Version::V4_4_0).await
+}
+
+/// Batches are split until the topic takes them, in and out of transactions, and each record has the offset that it was told.
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_that_are_too_large_are_split() -> Result<()> {
+    let cluster = tokio::task::spawn_blocking(|| clusters::shared(Version::V4_4_0)).await??;
+    let topic = unique("split");
+    create_topic(&cluster.bootstrap(), &topic, 1, &[("max.message.bytes", "1000")])?;
+    let client = Client::builder([cluster.bootstrap()]).connect().await?;
+    let builder = client.producer().linger(Duration::from_millis(100));
+    let producer = builder.build().await?;
+    let mut deliveries = Vec::new();
+    for number in 1..=3_000u64 {
+        deliveries.push(producer.send(Record::new(&topic, &number.to_string())).await?);
+    }
+    for (place, delivery) in deliveries.into_iter().enumerate() {
+        let offset = delivery.wait().await?.offset;
+        ensure!(offset == Some(place as i64), "{offset:?} instead of {place}");
+    }
+    let error = producer
+        .send(Record::new(&topic, &[0; 2_000]))
+        .await?
+        .wait()
+        .await;
+    let error = error.err().context("the record was written")?;
+    ensure!(
+        error.kind() == ErrorKind::RecordTooLarge && error.to_string().contains("max.message.bytes"),
+        "{error}"
+    );
+    producer.close().await?;
+
+    let mut producer = client.transactional_producer(unique("split")).build().await?;
+    let mut transaction = producer.begin().await?;
+    for number in 3_001..=5_000u64 {
+        drop(transaction.send(Record::new(&topic, &number.to_string())).await?);
+    }
+    let _proof = transaction.commit().await?;
+    let reader = Arc::clone(&cluster);
+    let seen = tokio::task::spawn_blocking(move || readers::java(&reader, &topic, Isolation::ReadCommitted))
+        .await??;
+    match numbers::difference(&seen, 5_000) {
+        Some(difference) => Err(anyhow::anyhow!(difference)),
+        None => Ok(()),
+    }
+}
+
+/// Keys go where Java's and where librdkafka's default put them.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_go_where_java_and_librdkafka_put_them() -> Result<()> {
+    let cluster = tokio::task::spawn_blocking(|| clusters::shared(Version::V4_4_0)).await??;
+    let topic = unique("keys");
+    create_topic(&cluster.bootstrap(), &topic, 10, &[])?;
+    let client = Client::builder([cluster.bootstrap()]).connect().await?;
+    for (partitioning, expected) in [
+        (Partitioning::Murmur2Random, [6, 7, 0]),
+        (Partitioning::ConsistentRandom, [9, 8, 2]),
+    ] {
+        let producer = client
+            .producer()
+            .partitioning(partitioning.clone())
+            .build()
+            .await?;
+        for (key, expected) in ["foobar", "abc", "21"].iter().zip(expected) {
+            let sent = producer.send(Record::new(&topic, "v").key(key)).await?;
+            let partition = sent.wait().await?.topic_partition.partition;
+            ensure!(
+                partition == expected,
+                "{partitioning:?} put {key} into {partition}"
+            );
+        }
+    }
     Ok(())
 }

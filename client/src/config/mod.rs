@@ -4,10 +4,13 @@ mod address;
 mod client;
 mod client_properties;
 mod consumer;
+mod partitioner;
 mod producer;
+mod producer_properties;
 mod value;
 
 pub(crate) use address::Address;
 pub use client::ClientConfig;
 pub use consumer::ConsumerConfig;
-pub use producer::ProducerConfig;
+pub use partitioner::{Partitioner, Partitioning};
+pub use producer::{Acks, ProducerConfig};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::delivery::Delivery;
 use crate::config::ProducerConfig;
 use crate::error::{Error, ErrorKind, Result};
-use crate::machine::accumulator::{Appended, Refusal};
+use crate::machine::accumulator::{Appended, Refusal, Turn};
 use crate::machine::producer::{ProducerMachine, Settings};
 use crate::record::Record;
 use crate::runtime::cluster::Cluster;
@@ -28,7 +28,10 @@ impl Core {
         config: ProducerConfig,
         transactional_id: Option<Arc<str>>,
     ) -> Result<Self> {
-        config.validate()?;
+        match transactional_id {
+            Some(_) => config.validate_transactional()?,
+            None => config.validate()?,
+        }
         let max_block = config.max_block;
         let settings = Settings {
             config,
@@ -60,30 +63,41 @@ impl Core {
     /// Puts a record into its batch.
     pub(crate) async fn send(&self, record: &Record<'_>) -> Result<Delivery> {
         let timestamp = record.timestamp.unwrap_or_else(clock::wall_clock_ms);
+        let mut place = Place::nowhere(&self.handle);
         let taken = self
             .handle
-            .with_quietly(|machine, now| append(machine, now, record, timestamp));
+            .with_quietly(|machine, now| place.append(machine, now, record, timestamp));
         match taken {
             Ok(appended) => Ok(self.accept(appended)),
             Err(Refusal::Error(error)) => Err(error),
-            Err(Refusal::Metadata(_) | Refusal::Memory) => self.send_later(record, timestamp).await,
+            Err(Refusal::Metadata(_) | Refusal::Memory) => self.send_later(place, record, timestamp).await,
         }
     }
 
-    async fn send_later(&self, record: &Record<'_>, timestamp: i64) -> Result<Delivery> {
+    async fn send_later(
+        &self,
+        mut place: Place<'_>,
+        record: &Record<'_>,
+        timestamp: i64,
+    ) -> Result<Delivery> {
         // The refused attempt has left wishes with the machine: for the topic, or for room.
         self.handle.wake();
         let mut reason = None;
-        let taken = self
-            .handle
-            .wait_for(|machine, now| match append(machine, now, record, timestamp) {
+        let taken = self.handle.wait_for(|machine, now| {
+            let stood_in_line = place.turn.is_some();
+            match place.append(machine, now, record, timestamp) {
                 Ok(appended) => Some(Ok(appended)),
                 Err(Refusal::Error(error)) => Some(Err(error)),
                 Err(refusal @ (Refusal::Metadata(_) | Refusal::Memory)) => {
+                    if place.turn.is_some() && !stood_in_line {
+                        // From now on batches are sent without their linger.
+                        self.handle.wake();
+                    }
                     reason = Some(refusal);
                     None
                 }
-            });
+            }
+        });
         match tokio::time::timeout(self.max_block, taken).await {
             Ok(taken) => taken.map(|appended| self.accept(appended)),
             Err(_) => Err(refused(record.topic, reason, self.max_block)),
@@ -99,6 +113,41 @@ impl Core {
 
     pub(super) async fn flush(&self) -> Result<()> {
         let ticket = self.handle.with(|machine, _| machine.flush());
+        self.told(ticket).await
+    }
+
+    pub(super) async fn flush_within(&self, limit: Duration) -> Result<()> {
+        match tokio::time::timeout(limit, self.flush()).await {
+            Ok(flushed) => flushed,
+            Err(_) => {
+                let message = format!(
+                    "records are without result after {} ms; they are still being sent",
+                    limit.as_millis()
+                );
+                Err(Error::new(ErrorKind::Timeout, message))
+            }
+        }
+    }
+
+    pub(super) async fn close_within(&self, limit: Duration) -> Result<()> {
+        let ticket = self.handle.with(|machine, now| machine.close_within(now, limit));
+        // The machine keeps to the limit by itself.
+        let told = self.told(ticket).await;
+        match self.handle.with_quietly(|machine, _| machine.cut_off()) {
+            0 => told,
+            batches => {
+                let message = format!(
+                    "{batches} batches had no result within {} ms and were given up; each record's Delivery tells whether it may be \
+                     written",
+                    limit.as_millis()
+                );
+                Err(Error::new(ErrorKind::Timeout, message))
+            }
+        }
+    }
+
+    /// Waits until every batch of that ticket has its result and was told it.
+    async fn told(&self, ticket: u64) -> Result<()> {
         let told = self
             .handle
             .wait_for(|machine, _| machine.is_flushed(ticket))
@@ -114,14 +163,55 @@ impl Core {
     }
 }
 
-fn append(
-    machine: &mut ProducerMachine<Completion>,
-    now: Instant,
-    record: &Record<'_>,
-    timestamp: i64,
-) -> std::result::Result<Appended<Delivery>, Refusal> {
-    let taken = |completion: &Completion, index| Delivery::new(completion.cell(), index);
-    machine.append(now, record, timestamp, Completion::default, taken)
+/// A sender's place in the line of those who wait for buffer room. It is left when the sender is done or gives up.
+struct Place<'a> {
+    handle: &'a DriverHandle<ProducerMachine<Completion>>,
+    turn: Option<Turn>,
+}
+
+impl<'a> Place<'a> {
+    const fn nowhere(handle: &'a DriverHandle<ProducerMachine<Completion>>) -> Self {
+        Self { handle, turn: None }
+    }
+
+    /// Appends, or gets in line if there is no room.
+    fn append(
+        &mut self,
+        machine: &mut ProducerMachine<Completion>,
+        now: Instant,
+        record: &Record<'_>,
+        timestamp: i64,
+    ) -> std::result::Result<Appended<Delivery>, Refusal> {
+        let taken = |completion: &Completion, index| Delivery::new(completion.cell(), index);
+        let appended = machine.append_in_turn(
+            now,
+            self.turn.as_ref(),
+            (record, timestamp),
+            Completion::default,
+            taken,
+        );
+        match appended {
+            Err(Refusal::Memory) => {
+                self.turn.get_or_insert_with(|| machine.line_up());
+            }
+            Ok(_) => {
+                if let Some(turn) = self.turn.take() {
+                    machine.leave(turn);
+                }
+            }
+            Err(Refusal::Metadata(_) | Refusal::Error(_)) => {}
+        }
+        appended
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if let Some(turn) = self.turn.take() {
+            // The next in line may go now.
+            self.handle.with(|machine, _| machine.leave(turn));
+        }
+    }
 }
 
 fn refused(topic: &str, reason: Option<Refusal>, waited: Duration) -> Error {
@@ -129,7 +219,8 @@ fn refused(topic: &str, reason: Option<Refusal>, waited: Duration) -> Error {
     match reason {
         Some(Refusal::Memory) => {
             let message = format!(
-                "no room for the record within max.block.ms = {waited}: records are sent faster than the brokers take them;                  raise buffer.memory or send more slowly"
+                "no room for the record within max.block.ms = {waited}: records are sent faster than the brokers take them; \
+                 raise buffer.memory or send more slowly"
             );
             Error::new(ErrorKind::Timeout, message)
         }

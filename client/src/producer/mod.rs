@@ -1,4 +1,4 @@
-//! Producers: the idempotent one and the transactional one, and the delivery of a record.
+//! Producers: the one without transactions and the transactional one, and the delivery of a record.
 
 mod core;
 mod delivery;

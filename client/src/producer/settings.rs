@@ -14,9 +14,27 @@ macro_rules! producer_settings {
             self
         }
 
+        /// `buffer.memory` in bytes. Default 32 MiB.
+        pub fn buffer_memory(mut self, bytes: usize) -> Self {
+            self.config.buffer_memory = bytes;
+            self
+        }
+
+        /// `max.block.ms`. Default 60 s.
+        pub fn max_block(mut self, limit: Duration) -> Self {
+            self.config.max_block = limit;
+            self
+        }
+
         /// `delivery.timeout.ms`. Default 120 s.
         pub fn delivery_timeout(mut self, timeout: Duration) -> Self {
             self.config.delivery_timeout = timeout;
+            self
+        }
+
+        /// Where records go that do not name a partition. Default as Java.
+        pub fn partitioning(mut self, partitioning: Partitioning) -> Self {
+            self.config.partitioning = partitioning;
             self
         }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::core::Core;
 use super::settings::producer_settings;
-use crate::config::ProducerConfig;
+use crate::config::{Partitioning, ProducerConfig};
 use crate::error::{Error, ErrorKind, Result};
 use crate::machine::producer::ProducerMachine;
 use crate::runtime::cluster::Cluster;

@@ -121,10 +121,16 @@ fn take(now: Instant, wire: &mut Wire, first: Request, queue: &mut mpsc::Unbound
 
 fn on_read(wire: &mut Wire, decoder: &mut FrameDecoder, read: std::io::Result<usize>) -> Result<(), End> {
     match read {
-        Ok(0) if wire.is_idle() => return Err(End::Idle),
+        Ok(0) if wire.is_idle() && !wire.is_trusting() => return Err(End::Idle),
+        Ok(0) if wire.is_idle() => {
+            return Err(broken(
+                wire,
+                &"the broker closed it after requests with acks=0, which it may not have taken",
+            ));
+        }
         Ok(0) => return Err(broken(wire, &"the broker closed it")),
         Ok(_) => {}
-        Err(_) if wire.is_idle() => return Err(End::Idle),
+        Err(_) if wire.is_idle() && !wire.is_trusting() => return Err(End::Idle),
         Err(error) => return Err(broken(wire, &error)),
     }
     loop {

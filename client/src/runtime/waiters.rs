@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::Notify;
 
 use crate::error::{Error, ErrorKind};
-use crate::machine::accumulator::batch::{BatchResult, Resolved};
+use crate::machine::accumulator::batch::{Resolved, Results};
 
-/// The result of a batch, and those who wait for it.
+/// The results of a batch's records, and those who wait for them.
 #[derive(Debug, Default)]
 pub(crate) struct BatchCell {
-    result: OnceLock<BatchResult>,
+    results: OnceLock<Results>,
     done: Notify,
 }
 
@@ -20,21 +20,21 @@ impl BatchCell {
     /// Waits for the result.
     ///
     /// *Cancel safety*: nothing is lost; the result stays.
-    pub(crate) async fn wait(&self) -> &BatchResult {
+    pub(crate) async fn wait(&self) -> &Results {
         loop {
             let done = self.done.notified();
             tokio::pin!(done);
             done.as_mut().enable();
-            if let Some(result) = self.result.get() {
-                return result;
+            if let Some(results) = self.results.get() {
+                return results;
             }
             done.await;
         }
     }
 
-    fn complete(&self, result: BatchResult) {
+    fn complete(&self, results: Results) {
         // The first result is the batch's only one.
-        if self.result.set(result).is_ok() {
+        if self.results.set(results).is_ok() {
             self.done.notify_waiters();
         }
     }
@@ -55,11 +55,11 @@ impl Completion {
 
 impl Drop for Completion {
     fn drop(&mut self) {
-        if self.cell.result.get().is_none() {
+        if self.cell.results.get().is_none() {
             let message =
                 "the producer's task ended before this record had a result; it may have been written";
-            self.cell
-                .complete(Err(Error::new(ErrorKind::OutcomeUnknown, message)));
+            let error = Error::new(ErrorKind::OutcomeUnknown, message);
+            self.cell.complete(Results::Whole(Err(error)));
         }
     }
 }
@@ -74,13 +74,13 @@ pub(crate) struct Deliveries {
 impl Deliveries {
     /// A batch has its result.
     pub(crate) fn deliver(&self, resolved: Resolved<Completion>) {
-        let Resolved { tag, result, .. } = resolved;
+        let Resolved { tag, results, .. } = resolved;
         // Nobody but the machine holds the cell: every delivery was dropped.
-        if let (Err(error), 1) = (&result, Arc::strong_count(&tag.cell)) {
+        if let (Some(error), 1) = (results.first_error(), Arc::strong_count(&tag.cell)) {
             let mut unseen = self.unseen.lock().unwrap_or_else(PoisonError::into_inner);
             unseen.get_or_insert_with(|| error.clone());
         }
-        tag.cell.complete(result);
+        tag.cell.complete(results);
         self.told.fetch_add(1, Ordering::Release);
     }
 
@@ -100,7 +100,7 @@ mod tests {
     use sealwax_protocol::ids::TopicPartition;
 
     use super::*;
-    use crate::machine::accumulator::batch::BatchMetadata;
+    use crate::machine::accumulator::batch::{BatchMetadata, BatchResult};
 
     fn metadata() -> BatchMetadata {
         BatchMetadata {
@@ -114,7 +114,7 @@ mod tests {
         Resolved {
             tag,
             reserved: 0,
-            result,
+            results: Results::Whole(result),
         }
     }
 
@@ -126,9 +126,10 @@ mod tests {
         let (first, second, ()) = tokio::join!(cell.wait(), cell.wait(), async {
             deliveries.deliver(resolved(completion, Ok(metadata())));
         });
-        assert_eq!(first.as_ref().unwrap(), &metadata());
-        assert_eq!(second.as_ref().unwrap(), &metadata());
-        assert_eq!(cell.wait().await.as_ref().unwrap(), &metadata());
+        for results in [first, second, cell.wait().await] {
+            let (result, place) = results.of(3);
+            assert_eq!((result.as_ref().unwrap(), place), (&metadata(), 3));
+        }
         assert_eq!(deliveries.told(), 1);
     }
 
@@ -137,7 +138,7 @@ mod tests {
         let completion = Completion::default();
         let cell = completion.cell();
         drop(completion);
-        let error = cell.wait().await.as_ref().unwrap_err();
+        let error = cell.wait().await.first_error().unwrap();
         assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
     }
 

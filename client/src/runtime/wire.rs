@@ -1,6 +1,9 @@
 //! One connection's bookkeeping, without I/O: requests become bytes in order, frames become answers in order, and when the
 //! connection ends each request is told whether it can have reached the broker.
 //!
+//! A Produce request with `acks=0` has no answer on the wire: it is over when its last byte was written, and is told an empty answer then.
+//! If such a broker closes the connection, that is all that it ever says about what it could not take.
+//!
 //! How much may be in flight is not bounded here: the machines bound what they submit (a producer by `max.in.flight`, a
 //! fetcher by one per broker, all others by one each).
 
@@ -12,6 +15,7 @@ use bytes::{Buf, Bytes};
 use sealwax_protocol::ApiKey;
 use sealwax_protocol::error::{DecodeError, EncodeError};
 use sealwax_protocol::ids::CorrelationId;
+use sealwax_protocol::produce::ProduceResponse;
 use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::{self, ResponseBody};
 use sealwax_protocol::version::{ApiVersions, VersionRange};
@@ -52,6 +56,10 @@ pub(crate) struct Wire {
     versions: ApiVersions,
     next_correlation: i32,
     in_flight: VecDeque<InFlight>,
+    /// Requests without an answer that are not written yet.
+    one_way: VecDeque<OneWay>,
+    /// Whether a request without an answer was written after the last answer came.
+    is_trusting: bool,
     out: VecDeque<Bytes>,
     /// Bytes that were ever put into `out`.
     queued: u64,
@@ -71,6 +79,16 @@ struct InFlight {
     answer: oneshot::Sender<Answer>,
 }
 
+/// A request that the broker does not answer.
+#[derive(Debug)]
+struct OneWay {
+    deadline: Instant,
+    /// Where the request begins among the bytes of this connection, and where what follows it does.
+    begins_at: u64,
+    ends_at: u64,
+    answer: oneshot::Sender<Answer>,
+}
+
 impl Wire {
     /// A connection that has just shaken hands. `peer` is its name in messages.
     pub(crate) fn new(peer: String, client_id: String, versions: ApiVersions) -> Self {
@@ -80,6 +98,8 @@ impl Wire {
             versions,
             next_correlation: 1,
             in_flight: VecDeque::new(),
+            one_way: VecDeque::new(),
+            is_trusting: false,
             out: VecDeque::new(),
             queued: 0,
             written: 0,
@@ -113,16 +133,26 @@ impl Wire {
             }
         };
         self.next_correlation = self.next_correlation.checked_add(1).unwrap_or(0);
-        self.in_flight.push_back(InFlight {
-            correlation,
-            api,
-            version,
-            deadline: request.deadline,
-            begins_at: self.queued,
-            answer: request.answer,
-        });
+        let begins_at = self.queued;
         self.queued = self.queued.saturating_add(encoded.len as u64);
         self.out.extend(encoded.parts);
+        if is_answered(&request.body) {
+            self.in_flight.push_back(InFlight {
+                correlation,
+                api,
+                version,
+                deadline: request.deadline,
+                begins_at,
+                answer: request.answer,
+            });
+        } else {
+            self.one_way.push_back(OneWay {
+                deadline: request.deadline,
+                begins_at,
+                ends_at: self.queued,
+                answer: request.answer,
+            });
+        }
     }
 
     /// The bytes to write next, as parts.
@@ -141,6 +171,7 @@ impl Wire {
     /// So many bytes were written.
     pub(crate) fn advance(&mut self, count: usize) {
         self.written = self.written.saturating_add(count as u64);
+        self.tell_one_way();
         let mut left = count;
         while let Some(part) = self.out.front_mut() {
             if part.len() > left {
@@ -165,6 +196,7 @@ impl Wire {
         match ResponseBody::decode(frame, request.api, request.version) {
             Ok(body) => {
                 self.answered = self.answered.saturating_add(1);
+                self.is_trusting = false;
                 // Nobody may be waiting any more.
                 let _ = request.answer.send(Ok(body));
                 Ok(())
@@ -181,12 +213,20 @@ impl Wire {
 
     /// When the first request in flight runs out of time.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.in_flight.iter().map(|request| request.deadline).min()
+        let one_way = self.one_way.iter().map(|request| request.deadline);
+        let answered = self.in_flight.iter().map(|request| request.deadline);
+        answered.chain(one_way).min()
     }
 
-    /// Whether no answer is awaited.
+    /// Whether nothing is awaited.
     pub(crate) fn is_idle(&self) -> bool {
-        self.in_flight.is_empty()
+        self.in_flight.is_empty() && self.one_way.is_empty()
+    }
+
+    /// Whether something was sent that the broker does not answer, so that it may close the connection only to say that it could not take
+    /// it.
+    pub(crate) fn is_trusting(&self) -> bool {
+        self.is_trusting
     }
 
     /// Whether the broker has answered anything.
@@ -201,24 +241,49 @@ impl Wire {
 
     /// The end: every request in flight fails, as unanswered if a byte of it was written, else as not sent.
     pub(crate) fn fail(self, now: Instant, reason: &Error) {
-        for request in self.in_flight {
-            let error = if request.deadline <= now {
-                Error::new(
-                    ErrorKind::Timeout,
-                    format!(
-                        "{} did not answer {:?} before its deadline",
-                        self.peer, request.api
-                    ),
-                )
+        let (peer, written) = (self.peer, self.written);
+        let tell = |answer: oneshot::Sender<Answer>, api: ApiKey, deadline: Instant, begins_at: u64| {
+            let error = if deadline <= now {
+                let message = format!("{peer} did not answer {api:?} before its deadline");
+                Error::new(ErrorKind::Timeout, message)
             } else {
                 reason.clone()
             };
-            let failure = if request.begins_at < self.written {
+            let failure = if begins_at < written {
                 RequestFailure::Unanswered(error)
             } else {
                 RequestFailure::NotSent(error)
             };
-            let _ = request.answer.send(Err(failure));
+            let _ = answer.send(Err(failure));
+        };
+        for request in self.in_flight {
+            tell(request.answer, request.api, request.deadline, request.begins_at);
+        }
+        for request in self.one_way {
+            tell(
+                request.answer,
+                ApiKey::Produce,
+                request.deadline,
+                request.begins_at,
+            );
+        }
+    }
+
+    fn tell_one_way(&mut self) {
+        let written = self.written;
+        let is_over = |request: &OneWay| request.ends_at <= written;
+        while self.one_way.front().is_some_and(is_over) {
+            let Some(request) = self.one_way.pop_front() else {
+                return;
+            };
+            self.is_trusting = true;
+            let empty = ProduceResponse {
+                topics: Vec::new(),
+                throttle_time_ms: 0,
+                node_endpoints: Vec::new(),
+            };
+            // Nobody may be waiting any more.
+            let _ = request.answer.send(Ok(ResponseBody::Produce(empty)));
         }
     }
 
@@ -258,6 +323,14 @@ impl Wire {
                 self.peer, got.0
             ),
         )
+    }
+}
+
+/// Whether the broker answers such a request.
+const fn is_answered(body: &RequestBody) -> bool {
+    match body {
+        RequestBody::Produce(request) => request.acks != 0,
+        _ => true,
     }
 }
 

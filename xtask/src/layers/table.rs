@@ -181,7 +181,7 @@ const CLIENT: &[RoomRule] = &[
     RoomRule {
         name: "config",
         paths: &["config"],
-        may_import: &["error"],
+        may_import: &["record", "error"],
     },
     RoomRule {
         name: "record",

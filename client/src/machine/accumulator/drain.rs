@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use sealwax_protocol::ids::{NodeId, ProducerIdAndEpoch, TopicPartition};
 
-use super::RecordAccumulator;
-use super::batch::Fate;
+use super::batch::{Fate, Sealed};
 use super::outcome::{Failure, Loss};
 use super::queue::{Next, PartitionQueue};
 use super::topics::PartitionId;
+use super::{Kind, RecordAccumulator};
 use crate::error::{Error, ErrorKind};
 use crate::machine::RequestId;
 
@@ -49,7 +49,7 @@ impl<T> RecordAccumulator<T> {
         let mut size = 0_usize;
         for id in self.in_turn() {
             let next = self.next_of(now, id, gate);
-            let (Next::Resend(bytes) | Next::Fresh(bytes)) = next else {
+            let (Next::Resend { bytes, .. } | Next::Fresh { bytes }) = next else {
                 continue;
             };
             let Some(partition) = self.topics.partition_mut(id) else {
@@ -57,12 +57,15 @@ impl<T> RecordAccumulator<T> {
             };
             let Some(leader) = partition.leader else { continue };
             match &drained {
-                None if !(gate.has_room)(leader) => continue,
+                None if !(gate.has_room)(leader) => {
+                    self.availability.stall(now, leader);
+                    continue;
+                }
                 Some(drained) if drained.node != leader => continue,
                 Some(_) if size.saturating_add(bytes) > self.settings.max_request_size => break,
                 None | Some(_) => {}
             }
-            let transactional = self.settings.transactional;
+            let transactional = self.settings.kind == Kind::Transactional;
             let Some(bytes) = partition.queue.send(next, request, gate.producer, transactional) else {
                 continue;
             };
@@ -85,54 +88,17 @@ impl<T> RecordAccumulator<T> {
         drained
     }
 
-    /// Fails the batches whose delivery timeout has passed and that are not on the wire. A batch on the wire is left until its request has an answer or a deadline of its own.
+    /// Fails the batches whose delivery timeout has passed and that are not on the wire. A batch on the wire is left until its request has
+    /// an answer or a deadline of its own. Numbers that were never given to a batch leave no gap; those of a batch that was sent do, unless
+    /// what is on the wire behind it shows that it was written.
     pub(crate) fn expire(&mut self, now: Instant) -> Vec<Failure> {
         if self.next_expiry.is_none_or(|at| at > now) {
             return Vec::new();
         }
         let timeout = self.settings.delivery_timeout;
-        let transactional = self.settings.transactional;
         let mut failures = Vec::new();
         for id in self.active.iter().copied().collect::<Vec<_>>() {
-            let (Some(name), Some(partition)) = (self.topic_partition(id), self.topics.partition_mut(id))
-            else {
-                continue;
-            };
-            let is_due = |created: Instant| created + timeout <= now;
-            let producer = partition.queue.producer();
-            let retrying = partition.queue.take_retrying(|batch| is_due(batch.created()));
-            let waiting = partition.queue.take_waiting(|batch| is_due(batch.created()));
-            if !retrying.is_empty() && !transactional {
-                self.broken.insert(id);
-            }
-            for batch in retrying {
-                let error = late(
-                    &name,
-                    "was not acknowledged",
-                    timeout,
-                    batch.fate(),
-                    transactional,
-                );
-                failures.push(Failure {
-                    error: error.clone(),
-                    stamped: Some(producer),
-                });
-                self.resolved.push_back(batch.fail(error));
-            }
-            for batch in waiting {
-                let error = late(
-                    &name,
-                    "could not be sent",
-                    timeout,
-                    Fate::Unwritten,
-                    transactional,
-                );
-                failures.push(Failure {
-                    error: error.clone(),
-                    stamped: None,
-                });
-                self.resolved.push_back(batch.fail(error));
-            }
+            self.expire_partition(now, id, &mut failures);
             self.retire(id);
         }
         self.next_expiry = self
@@ -144,27 +110,57 @@ impl<T> RecordAccumulator<T> {
         failures
     }
 
-    /// After an epoch bump: numbers batches anew whose numbering broke, as soon as nothing of theirs is on the wire. Those that may
+    fn expire_partition(&mut self, now: Instant, id: PartitionId, failures: &mut Vec<Failure>) {
+        let (timeout, kind) = (self.settings.delivery_timeout, self.settings.kind);
+        let (Some(name), Some(partition)) = (self.topic_partition(id), self.topics.partition_mut(id)) else {
+            return;
+        };
+        let is_due = |created: Instant| created + timeout <= now;
+        let retrying = partition.queue.take_retrying(|batch| is_due(batch.created()));
+        let waiting = partition.queue.take_waiting(|batch| is_due(batch.created()));
+        let stamped = if retrying.is_empty() {
+            None
+        } else {
+            self.lost_numbers(id)
+        };
+        for batch in retrying {
+            let error = late(&name, "was not acknowledged", timeout, &batch, kind);
+            failures.push(Failure {
+                error: error.clone(),
+                stamped,
+            });
+            self.finish(batch.fail(error));
+        }
+        for batch in waiting {
+            let cause = overdue(&name, "could not be sent", timeout, None);
+            let error = Loss {
+                topic_partition: &name,
+                cause,
+                fate: Fate::Unwritten,
+            }
+            .into_error(kind);
+            failures.push(Failure {
+                error: error.clone(),
+                stamped: None,
+            });
+            self.finish(batch.fail(error));
+        }
+    }
+
+    /// After an epoch bump: numbers batches anew whose numbers were lost, as soon as nothing of theirs is on the wire. Those that may
     /// be in the log are given up.
     pub(crate) fn renumber(&mut self, producer: ProducerIdAndEpoch) {
         for id in std::mem::take(&mut self.broken) {
-            let (Some(name), Some(partition)) = (self.topic_partition(id), self.topics.partition_mut(id))
-            else {
+            let Some(partition) = self.topics.partition_mut(id) else {
                 continue;
             };
-            for batch in partition.queue.renumber(producer, self.settings.transactional) {
-                let loss = Loss {
-                    topic_partition: &name,
-                    cause: Error::new(
-                        ErrorKind::OutcomeUnknown,
-                        "an earlier batch was given up while this one had no answer",
-                    ),
-                    fate: batch.fate(),
-                };
-                let error = loss.into_error(self.settings.transactional);
-                self.resolved.push_back(batch.fail(error));
+            for batch in partition.queue.renumber(producer, false) {
+                if let Some(error) = self.cannot_renumber(id, &batch) {
+                    self.finish(batch.fail(error));
+                }
             }
-            if partition.queue.awaits_renumbering() {
+            let partition = self.topics.partition(id);
+            if partition.is_some_and(|partition| partition.queue.awaits_renumbering()) {
                 self.broken.insert(id);
             }
             self.retire(id);
@@ -204,8 +200,8 @@ impl<T> RecordAccumulator<T> {
         };
         match next {
             Next::Nothing => Next::Nothing,
-            Next::Resend(_) | Next::Fresh(_) if may_write() => next,
-            Next::Resend(_) | Next::Fresh(_) => Next::Nothing,
+            Next::Resend { .. } | Next::Fresh { .. } if may_write() => next,
+            Next::Resend { .. } | Next::Fresh { .. } => Next::Nothing,
         }
     }
 
@@ -215,7 +211,7 @@ impl<T> RecordAccumulator<T> {
                 || batch.len() >= self.settings.batch_size
                 || batch.created() + self.settings.linger <= now
                 || batch.serial() < self.flush_below
-                || self.memory.is_exhausted()
+                || self.memory.is_wanted()
         })
     }
 
@@ -226,17 +222,28 @@ impl<T> RecordAccumulator<T> {
     }
 }
 
-/// What the records of a batch are told that is out of time.
-fn late(name: &TopicPartition, what: &str, timeout: Duration, fate: Fate, transactional: bool) -> Error {
-    let message = format!(
-        "{name}: a batch {what} within delivery.timeout.ms = {}; check that the partition has a leader and the broker can be \
-         reached",
-        timeout.as_millis()
-    );
+/// What the records of a batch are told that was sent and is out of time.
+pub(super) fn late<T>(
+    name: &TopicPartition,
+    what: &str,
+    timeout: Duration,
+    batch: &Sealed<T>,
+    kind: Kind,
+) -> Error {
     let loss = Loss {
         topic_partition: name,
-        cause: Error::new(ErrorKind::Timeout, message),
-        fate,
+        cause: overdue(name, what, timeout, batch.cause()),
+        fate: batch.fate(),
     };
-    loss.into_error(transactional)
+    loss.into_error(kind)
+}
+
+fn overdue(name: &TopicPartition, what: &str, timeout: Duration, last: Option<&Error>) -> Error {
+    let timeout = timeout.as_millis();
+    let why = match last {
+        Some(last) => format!("the last attempt failed: {last}"),
+        None => "check that the partition has a leader and the broker can be reached".to_owned(),
+    };
+    let message = format!("{name}: a batch {what} within delivery.timeout.ms = {timeout}; {why}");
+    Error::new(ErrorKind::Timeout, message)
 }

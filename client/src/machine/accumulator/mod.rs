@@ -4,13 +4,16 @@
 //! [`AllResolved`], the proof without which no transaction can be ended. A record is encoded once, into its open batch; the
 //! batch gets its sequences and checksum when it is drained.
 
+mod availability;
 pub(crate) mod batch;
 mod buffer;
 mod drain;
+mod family;
 mod outcome;
 mod partitioner;
 mod queue;
 mod sequence;
+mod split;
 #[cfg(test)]
 mod tests;
 pub(crate) mod topics;
@@ -20,15 +23,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sealwax_protocol::error_code::ErrorCode;
-use sealwax_protocol::ids::{ProducerIdAndEpoch, TopicId, TopicPartition};
+use sealwax_protocol::ids::{NodeId, ProducerIdAndEpoch, TopicId, TopicPartition};
 use sealwax_protocol::record::BatchBuilder;
 use sealwax_protocol::record::batch::HEADER_LEN;
 
-use self::batch::{Open, Resolved};
+use self::availability::Availability;
+use self::batch::{Fate, Finished, Open, Resolved};
 use self::buffer::BufferMemory;
+pub(crate) use self::buffer::Turn;
 pub(crate) use self::drain::{Drained, Gate};
+use self::family::Families;
 pub(crate) use self::outcome::{BatchOutcome, Failure};
-use self::topics::{PartitionId, Topics};
+pub(crate) use self::partitioner::PartitionerSettings;
+use self::queue::Order;
+use self::topics::{Chooser, Chosen, PartitionId, Topics};
 use crate::error::{Error, ErrorKind};
 use crate::machine::metadata::ClusterMetadata;
 use crate::machine::retry::Backoff;
@@ -37,11 +45,32 @@ use crate::record::Record;
 /// Bytes that are reserved for an open batch's buffer at once; it grows with its records up to `batch.size`.
 const FIRST_CAPACITY: usize = 16 * 1024;
 
+/// After so long without a write a partition's log is no longer trusted to know the producer: it forgets one without a word, after
+/// `transactional.id.expiration.ms` or `producer.id.expiration.ms` (a day by default, but teams set hours), and then takes any sequence.
+const TRUSTED_FOR: Duration = Duration::from_secs(60 * 60);
+
+/// What brokers know of the producer's batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Nothing: no producer id, no sequences.
+    Plain,
+    /// Producer id and sequences.
+    Idempotent,
+    /// Producer id, sequences, and that they belong to transactions.
+    Transactional,
+}
+
 /// What the accumulator needs to know of the settings.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// Whether batches belong to transactions.
-    pub(crate) transactional: bool,
+    /// What brokers know of the batches.
+    pub(crate) kind: Kind,
+    /// `retries`.
+    pub(crate) retries: u32,
+    /// `max.in.flight.requests.per.connection`: a plain producer has no more batches of one partition on the wire.
+    pub(crate) max_in_flight: usize,
+    /// How records find their partition.
+    pub(crate) partitioner: PartitionerSettings,
     /// `batch.size`.
     pub(crate) batch_size: usize,
     /// `linger.ms`.
@@ -103,12 +132,19 @@ pub(crate) struct RecordAccumulator<T> {
     /// Where the next drain begins, so that no partition starves (KAFKA-10520).
     cursor: PartitionId,
     memory: BufferMemory,
+    availability: Availability,
+    /// Batches that were split.
+    families: Families<T>,
     resolved: VecDeque<Resolved<T>>,
     next_serial: u64,
     /// Batches below this number do not wait for their linger.
     flush_below: u64,
-    /// Partitions whose numbering broke, to be numbered anew after an epoch bump (only without transactions).
+    /// Partitions whose numbers were lost, to be numbered anew after an epoch bump (only of an idempotent producer).
     broken: BTreeSet<PartitionId>,
+    /// Whose numbers were lost without a failure.
+    retired: Vec<ProducerIdAndEpoch>,
+    /// How many transactions have begun.
+    round: u64,
     /// No batch expires before.
     next_expiry: Option<Instant>,
     course: Course,
@@ -118,52 +154,70 @@ pub(crate) struct RecordAccumulator<T> {
 impl<T> RecordAccumulator<T> {
     /// An empty one.
     pub(crate) fn new(settings: Settings, rng: fastrand::Rng) -> Self {
+        let order = match settings.kind {
+            Kind::Plain => Order::Plain {
+                window: settings.max_in_flight,
+            },
+            Kind::Idempotent | Kind::Transactional => Order::Sequenced,
+        };
+        let availability = match settings.partitioner.adaptive {
+            true => settings.partitioner.availability_timeout,
+            false => Duration::ZERO,
+        };
         Self {
-            settings,
-            topics: Topics::new(),
+            topics: Topics::new(order),
             active: BTreeSet::new(),
             cursor: PartitionId {
                 topic: 0,
                 partition: 0,
             },
             memory: BufferMemory::new(settings.buffer_memory),
+            availability: Availability::new(availability),
+            families: Families::new(),
             resolved: VecDeque::new(),
             next_serial: 0,
             flush_below: 0,
             broken: BTreeSet::new(),
+            retired: Vec::new(),
+            round: 0,
             next_expiry: None,
             course: Course::Deliver,
             rng,
+            settings,
         }
     }
 
-    /// Encodes a record into the open batch of its partition. `open` makes the tag of a new batch; `taken` is told the batch's tag
-    /// and the record's index in it.
+    /// Encodes a record into the open batch of its partition. `turn` is its place in the line of those who wait for room, if it has one;
+    /// `open` makes the tag of a new batch; `taken` is told the batch's tag and the record's index in it.
     ///
     /// # Errors
     /// Why the record was not taken.
     pub(crate) fn append<R>(
         &mut self,
         now: Instant,
-        record: &Record<'_>,
-        timestamp: i64,
+        turn: Option<&Turn>,
+        (record, timestamp): (&Record<'_>, i64),
         open: impl FnOnce() -> T,
         taken: impl FnOnce(&T, u32) -> R,
     ) -> Result<Appended<R>, Refusal> {
         let bound = self.checked_bound(record)?;
-        let id = self.place(record, bound)?;
-        let opened = self.make_room(now, id, bound, open)?;
+        let (chosen, id) = self.place(now, record, bound)?;
+        let opened = self.make_room(now, id, (bound, turn), open)?;
         let batch_size = self.settings.batch_size;
         // Both are there: `place` found the partition and `make_room` the batch.
         let lost = || Refusal::Error(Error::new(ErrorKind::InvalidState, "the open batch is gone"));
-        let batch = self
-            .topics
-            .partition_mut(id)
+        let topic = self.topics.get_mut(id.topic).ok_or_else(lost)?;
+        let batch = topic
+            .partitions
+            .get_mut(id.partition)
             .and_then(|partition| partition.queue.last_open())
             .ok_or_else(lost)?;
+        let before = if opened { 0 } else { batch.len() };
         let index = batch.append(record, timestamp).map_err(too_large)?;
         let is_full = batch.len() >= batch_size;
+        let grown = batch.len() - before;
         let ticket = taken(batch.tag(), index);
+        topic.appended(chosen, grown);
         Ok(Appended {
             ticket,
             opened: if opened { self.topic_partition(id) } else { None },
@@ -171,16 +225,26 @@ impl<T> RecordAccumulator<T> {
         })
     }
 
-    /// Takes over what the cluster knows. Without transactions: the producer ids and epochs whose numbers are lost because a topic
+    /// Gets in the line of those who wait for room.
+    pub(crate) fn line_up(&mut self) -> Turn {
+        self.memory.line_up()
+    }
+
+    /// Leaves that line.
+    pub(crate) fn leave(&mut self, turn: Turn) {
+        self.memory.leave(turn);
+    }
+
+    /// Takes over what the cluster knows. For an idempotent producer: the producer ids and epochs whose numbers are lost because a topic
     /// was created anew.
-    pub(crate) fn update(&mut self, now: Instant, metadata: &ClusterMetadata) -> Vec<ProducerIdAndEpoch> {
+    pub(crate) fn update(&mut self, metadata: &ClusterMetadata) -> Vec<ProducerIdAndEpoch> {
         let mut lost = Vec::new();
-        for index in self.topics.update(now, metadata) {
+        for index in self.topics.update(metadata) {
             // Within a transaction the broker's answer decides: what was written to the old topic is lost anyway.
             let Some(topic) = self
                 .topics
                 .get_mut(index)
-                .filter(|_| !self.settings.transactional)
+                .filter(|_| self.settings.kind == Kind::Idempotent)
             else {
                 continue;
             };
@@ -215,31 +279,82 @@ impl<T> RecordAccumulator<T> {
     /// were given up decides whether the numbering is still whole.
     pub(crate) fn discard(&mut self, error: &Error) -> Option<Failure> {
         self.course = Course::Discard(error.clone());
+        let kind = self.settings.kind;
         let mut failure = None;
         for id in self.active.iter().copied().collect::<Vec<_>>() {
-            let Some(partition) = self.topics.partition_mut(id) else {
+            let (Some(name), Some(partition)) = (self.topic_partition(id), self.topics.partition_mut(id))
+            else {
                 continue;
             };
             let producer = partition.queue.producer();
             let retrying = partition.queue.take_retrying(|_| true);
+            let waiting = partition.queue.take_waiting(|_| true);
             if !retrying.is_empty() {
                 failure = Some(Failure {
                     error: error.clone(),
-                    stamped: Some(producer),
+                    stamped: (kind != Kind::Plain).then_some(producer),
                 });
             }
-            let waiting = partition.queue.take_waiting(|_| true);
-            let retrying = retrying.into_iter().map(|batch| batch.fail(error.clone()));
-            let waiting = waiting.into_iter().map(|batch| batch.fail(error.clone()));
-            self.resolved.extend(retrying.chain(waiting));
+            for batch in retrying {
+                let error = outcome::given_up(&name, error, batch.fate(), kind);
+                self.finish(batch.fail(error));
+            }
+            for batch in waiting {
+                self.finish(batch.fail(error.clone()));
+            }
             self.retire(id);
         }
         failure
     }
 
+    /// Batches, or pieces of one, that are not on the wire.
+    pub(crate) fn unsent(&self) -> usize {
+        let partitions = self.active.iter().filter_map(|id| self.topics.partition(*id));
+        partitions.map(|partition| partition.queue.backlog()).sum()
+    }
+
+    /// Waits no longer for what is on the wire: it may be written. How many batches, or pieces of one, that are.
+    pub(crate) fn abandon(&mut self, error: &Error) -> usize {
+        let kind = self.settings.kind;
+        let mut abandoned = 0;
+        for id in self.active.iter().copied().collect::<Vec<_>>() {
+            let (Some(name), Some(partition)) = (self.topic_partition(id), self.topics.partition_mut(id))
+            else {
+                continue;
+            };
+            for batch in partition.queue.take_on_wire() {
+                let error = outcome::given_up(&name, error, Fate::MaybeWritten, kind);
+                self.finish(batch.fail(error));
+                abandoned += 1;
+            }
+            self.retire(id);
+        }
+        abandoned
+    }
+
     /// Batches are delivered again: a new transaction begins.
     pub(crate) fn deliver(&mut self) {
         self.course = Course::Deliver;
+        self.round += 1;
+    }
+
+    /// A Produce request to this node was answered, or was not.
+    pub(crate) fn heard_of(&mut self, now: Instant, node: NodeId, is_answered: bool) {
+        if is_answered {
+            self.availability.recover(node);
+        } else {
+            self.availability.stall(now, node);
+        }
+    }
+
+    /// The next producer id and epoch whose numbers are not relied on any more because a partition had no write for long.
+    pub(crate) fn poll_retired(&mut self) -> Option<ProducerIdAndEpoch> {
+        self.retired.pop()
+    }
+
+    /// Whether every result was handed out.
+    pub(crate) fn is_told(&self) -> bool {
+        self.resolved.is_empty()
     }
 
     /// The next batch that has its result. Its memory is free from now on.
@@ -301,12 +416,16 @@ impl<T> RecordAccumulator<T> {
         Err(Refusal::Error(Error::new(ErrorKind::RecordTooLarge, message)))
     }
 
-    fn place(&mut self, record: &Record<'_>, bound: usize) -> Result<PartitionId, Refusal> {
+    fn place(
+        &mut self,
+        now: Instant,
+        record: &Record<'_>,
+        bound: usize,
+    ) -> Result<(Chosen, PartitionId), Refusal> {
         let index = self
             .topics
             .find(record.topic)
             .ok_or(Refusal::Metadata(ErrorCode::NONE))?;
-        let batch_size = self.settings.batch_size;
         let topic = self
             .topics
             .get_mut(index)
@@ -316,13 +435,21 @@ impl<T> RecordAccumulator<T> {
                 .refusal()
                 .map_or_else(|| Refusal::Metadata(topic.error_code()), Refusal::Error));
         }
-        let partition = topic
-            .choose(record, bound, batch_size, &mut self.rng)
+        let mut chooser = Chooser {
+            now,
+            settings: &self.settings.partitioner,
+            batch_size: self.settings.batch_size,
+            availability: &self.availability,
+            rng: &mut self.rng,
+        };
+        let chosen = topic
+            .choose(record, bound, &mut chooser)
             .map_err(Refusal::Error)?;
-        Ok(PartitionId {
+        let id = PartitionId {
             topic: index,
-            partition,
-        })
+            partition: chosen.partition(),
+        };
+        Ok((chosen, id))
     }
 
     /// Sees to it that the partition's open batch has room for `bound` bytes. Whether that took a new batch.
@@ -330,7 +457,7 @@ impl<T> RecordAccumulator<T> {
         &mut self,
         now: Instant,
         id: PartitionId,
-        bound: usize,
+        (bound, turn): (usize, Option<&Turn>),
         open: impl FnOnce() -> T,
     ) -> Result<bool, Refusal> {
         let batch_size = self.settings.batch_size;
@@ -339,25 +466,36 @@ impl<T> RecordAccumulator<T> {
         };
         if partition.queue.has_room(bound, batch_size) {
             if let Some(batch) = partition.queue.last_open() {
-                let missing = (batch.len() + bound).saturating_sub(batch.reserved());
-                if !self.memory.reserve(missing) {
+                let growth = batch.growth(bound);
+                if !self.memory.reserve(growth, turn) {
                     return Err(Refusal::Memory);
                 }
-                batch.add_reserved(missing);
+                batch.add_reserved(growth);
             }
             return Ok(false);
         }
         let capacity = batch_size.min(FIRST_CAPACITY).max(bound + HEADER_LEN);
         let capacity = capacity.min(self.memory.limit());
-        if !self.memory.reserve(capacity) {
+        if !self.memory.reserve(capacity, turn) {
             return Err(Refusal::Memory);
         }
-        let batch = Open::new(self.next_serial, open(), now, capacity, capacity);
+        if self.settings.kind == Kind::Idempotent
+            && let Some(producer) = partition.queue.retire_numbers(now, TRUSTED_FOR)
+        {
+            self.retired.push(producer);
+            self.broken.insert(id);
+        }
+        let batch = Open::new(self.next_serial, open(), now, capacity);
         self.next_serial += 1;
         partition.queue.open(batch);
         self.active.insert(id);
         self.expire_no_later_than(now + self.settings.delivery_timeout);
         Ok(true)
+    }
+
+    /// A batch, or a piece of one, has its result.
+    fn finish(&mut self, finished: Finished<T>) {
+        self.resolved.extend(self.families.finish(finished));
     }
 
     fn expire_no_later_than(&mut self, at: Instant) {
@@ -366,12 +504,19 @@ impl<T> RecordAccumulator<T> {
 
     /// Takes a partition without batches off the list.
     fn retire(&mut self, id: PartitionId) {
-        if self
-            .topics
-            .partition(id)
-            .is_none_or(|partition| partition.queue.is_empty())
-        {
+        let Some(partition) = self.topics.partition(id) else {
             self.active.remove(&id);
+            return;
+        };
+        if !partition.queue.is_empty() {
+            return;
+        }
+        self.active.remove(&id);
+        if let Some(leader) = partition.leader.filter(|_| self.availability.any_stalled()) {
+            let mut partitions = self.active.iter().filter_map(|id| self.topics.partition(*id));
+            if !partitions.any(|partition| partition.leader == Some(leader)) {
+                self.availability.recover(leader);
+            }
         }
     }
 }

@@ -1,29 +1,64 @@
-//! Which partition a record without an explicit one goes to: by the key's murmur2 hash over all partitions as in Java, or, without
-//! a key, stuck to one partition until its batch closes (KIP-480). In: key, partitions. Out: an index.
+//! Hashes and draws behind the choice of a partition: murmur2 as Java, CRC32 as librdkafka, and the next sticky partition by the batches
+//! that wait (KIP-794). In: keys, partitions, loads. Out: an index.
 
-/// Partition of a key among `partitions` (at least 1).
-pub(crate) fn for_key(key: &[u8], partitions: usize) -> usize {
+use std::time::Duration;
+
+use crate::config::{Partitioning, ProducerConfig};
+
+/// How records find their partition.
+#[derive(Debug, Clone)]
+pub(crate) struct PartitionerSettings {
+    /// Hash, turn, draw, or one's own.
+    pub(crate) partitioning: Partitioning,
+    /// `partitioner.ignore.keys`.
+    pub(crate) ignore_keys: bool,
+    /// `partitioner.adaptive.partitioning.enable`.
+    pub(crate) adaptive: bool,
+    /// `partitioner.availability.timeout.ms`.
+    pub(crate) availability_timeout: Duration,
+}
+
+impl PartitionerSettings {
+    /// Those of a producer.
+    pub(crate) fn of(config: &ProducerConfig) -> Self {
+        Self {
+            partitioning: config.partitioning.clone(),
+            ignore_keys: config.partitioner_ignore_keys,
+            adaptive: config.partitioner_adaptive_partitioning,
+            availability_timeout: config.partitioner_availability_timeout,
+        }
+    }
+}
+
+/// Partition of a key among `partitions` (at least 1), as Java and librdkafka's `murmur2` place it.
+pub(crate) fn by_murmur2(key: &[u8], partitions: usize) -> usize {
     (murmur2(key) & 0x7FFF_FFFF) as usize % partitions.max(1)
 }
 
-/// A random one of the partitions that have a leader, if possible another than `last`. Any partition if none has a leader.
-pub(crate) fn next_sticky(
-    last: Option<usize>,
+/// Partition of a key among `partitions` (at least 1), as librdkafka's `consistent` places it.
+pub(crate) fn by_crc32(key: &[u8], partitions: usize) -> usize {
+    crc32(key) as usize % partitions.max(1)
+}
+
+/// Draws one of the partitions that `load` gives a number for, those with a lower one more often: each has the weight "highest load + 1
+/// − its own". `None` if there is none.
+pub(crate) fn draw(
     partitions: usize,
-    available: impl Fn(usize) -> bool,
+    load: impl Fn(usize) -> Option<usize>,
     rng: &mut fastrand::Rng,
-) -> usize {
-    let pick = |wanted: &dyn Fn(usize) -> bool, rng: &mut fastrand::Rng| {
-        let count = (0..partitions).filter(|&partition| wanted(partition)).count();
-        (count > 0).then(|| {
-            let nth = rng.usize(..count);
-            (0..partitions).filter(|&partition| wanted(partition)).nth(nth)
-        })?
-    };
-    pick(&|partition| available(partition) && Some(partition) != last, rng)
-        .or_else(|| pick(&|partition| available(partition), rng))
-        .or_else(|| pick(&|partition| Some(partition) != last, rng))
-        .unwrap_or(0)
+) -> Option<usize> {
+    let loads = || (0..partitions).filter_map(|partition| Some((partition, load(partition)?)));
+    let highest = loads().map(|(_, load)| load).max()?;
+    let total: usize = loads().map(|(_, load)| highest + 1 - load).sum();
+    let mut ticket = rng.usize(..total);
+    for (partition, load) in loads() {
+        let weight = highest + 1 - load;
+        if ticket < weight {
+            return Some(partition);
+        }
+        ticket -= weight;
+    }
+    None
 }
 
 /// The 32-bit murmur2 hash with Kafka's seed.
@@ -49,6 +84,14 @@ fn murmur2(data: &[u8]) -> u32 {
     hash ^ (hash >> 15)
 }
 
+/// The CRC32 of IEEE 802.3. Bit by bit: keys are short.
+fn crc32(data: &[u8]) -> u32 {
+    const POLYNOMIAL: u32 = 0xEDB8_8320;
+    let step = |crc: u32| (crc >> 1) ^ (POLYNOMIAL & (crc & 1).wrapping_neg());
+    let byte = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc));
+    !data.iter().fold(u32::MAX, byte)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,29 +112,49 @@ mod tests {
     }
 
     #[test]
-    fn a_key_goes_where_java_puts_it() {
-        for (key, partition) in [("foobar", 6), ("abc", 7), ("21", 0)] {
-            assert_eq!(for_key(key.as_bytes(), 10), partition, "{key}");
+    fn crc32_gives_librdkafkas_hashes() {
+        for (key, hash) in [
+            ("", 0),
+            ("foobar", 0x9EF6_1F95),
+            ("abc", 0x3524_41C2),
+            ("21", 0xFD77_46B4),
+        ] {
+            assert_eq!(crc32(key.as_bytes()), hash, "{key}");
         }
     }
 
     #[test]
-    fn the_next_sticky_partition_is_another_one_that_has_a_leader() {
-        let mut rng = fastrand::Rng::with_seed(1);
-        let mut seen = [0; 4];
-        for _ in 0..200 {
-            let next = next_sticky(Some(1), 4, |partition| partition != 3, &mut rng);
-            seen[next] += 1;
+    fn a_key_goes_where_java_and_librdkafka_put_it() {
+        for (key, java, librdkafka) in [("foobar", 6, 9), ("abc", 7, 8), ("21", 0, 2)] {
+            assert_eq!(by_murmur2(key.as_bytes(), 10), java, "{key}");
+            assert_eq!(by_crc32(key.as_bytes(), 10), librdkafka, "{key}");
         }
-        assert_eq!((seen[1], seen[3]), (0, 0));
-        assert!(seen[0] > 50 && seen[2] > 50, "{seen:?}");
+    }
+
+    fn drawn(loads: &[Option<usize>]) -> Vec<usize> {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut seen = vec![0; loads.len()];
+        for _ in 0..10_000 {
+            seen[draw(loads.len(), |partition| loads[partition], &mut rng).unwrap()] += 1;
+        }
+        seen
     }
 
     #[test]
-    fn without_choice_the_sticky_partition_stays() {
-        let mut rng = fastrand::Rng::with_seed(1);
-        assert_eq!(next_sticky(Some(0), 1, |_| true, &mut rng), 0);
-        assert_eq!(next_sticky(Some(2), 3, |partition| partition == 2, &mut rng), 2);
-        assert_eq!(next_sticky(None, 1, |_| false, &mut rng), 0);
+    fn what_waits_least_is_drawn_most() {
+        // KIP-794's own example: queues of 0, 3 and 1 weigh 4, 1 and 3.
+        let seen = drawn(&[Some(0), Some(3), Some(1), None]);
+        assert!((4700..5300).contains(&seen[0]), "{seen:?}");
+        assert!((1050..1450).contains(&seen[1]), "{seen:?}");
+        assert!((3450..4050).contains(&seen[2]), "{seen:?}");
+        assert_eq!(seen[3], 0);
+    }
+
+    #[test]
+    fn equal_loads_are_drawn_equally_and_no_partition_is_no_draw() {
+        for seen in drawn(&[Some(7); 4]) {
+            assert!((2300..2700).contains(&seen), "{seen}");
+        }
+        assert_eq!(draw(3, |_| None, &mut fastrand::Rng::with_seed(1)), None);
     }
 }

@@ -1,4 +1,6 @@
-//! Taking records: where they go, what they cost, what is refused.
+//! Taking records, what they cost, what is refused; sequences and epochs of a partition.
+
+mod partitioning;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +15,9 @@ use sealwax_protocol::record::Batches;
 
 use super::batch::Fate;
 use super::topics::PartitionId;
-use super::{BatchOutcome, Drained, Gate, RecordAccumulator, Refusal, Settings};
-use crate::error::ErrorKind;
+use super::{BatchOutcome, Drained, Gate, Kind, PartitionerSettings, RecordAccumulator, Refusal, Settings};
+use crate::config::ProducerConfig;
+use crate::error::{Error, ErrorKind};
 use crate::machine::RequestId;
 use crate::machine::metadata::{ClusterMetadata, PartitionMetadata, TopicMetadata};
 use crate::machine::retry::Backoff;
@@ -27,7 +30,10 @@ const PRODUCER: ProducerIdAndEpoch = ProducerIdAndEpoch {
 
 fn settings() -> Settings {
     Settings {
-        transactional: false,
+        kind: Kind::Idempotent,
+        retries: 100,
+        max_in_flight: 5,
+        partitioner: PartitionerSettings::of(&ProducerConfig::default()),
         batch_size: 1000,
         linger: Duration::ZERO,
         buffer_memory: 10_000,
@@ -72,7 +78,7 @@ fn accumulator(settings: Settings, partitions: i32) -> (RecordAccumulator<u32>, 
     let mut accumulator = RecordAccumulator::new(settings, fastrand::Rng::with_seed(1));
     assert!(accumulator.want_topic("t").is_some());
     assert!(accumulator.want_topic("t").is_none());
-    accumulator.update(now, &metadata(ErrorCode::NONE, partitions));
+    accumulator.update(&metadata(ErrorCode::NONE, partitions));
     (accumulator, now)
 }
 
@@ -82,7 +88,7 @@ fn append(
     record: &Record<'_>,
 ) -> Result<(u32, bool, Option<i32>), Refusal> {
     accumulator
-        .append(now, record, 0, || 0, |_, index| index)
+        .append(now, None, (record, 0), || 0, |_, index| index)
         .map(|appended| {
             let opened = appended.opened.map(|partition| partition.partition);
             (appended.ticket, appended.made_work, opened)
@@ -151,7 +157,9 @@ fn memory_is_bounded_and_comes_back_with_the_result() {
         append(&mut accumulator, now, &third),
         Err(Refusal::Memory)
     ));
+    assert!(drain(&mut accumulator, now, 1).is_none());
     // Someone waits for room: the batches go without their linger.
+    let turn = accumulator.line_up();
     let drained = drain(&mut accumulator, now, 1).unwrap();
     let written = BatchOutcome::Written {
         base_offset: Some(0),
@@ -159,6 +167,7 @@ fn memory_is_bounded_and_comes_back_with_the_result() {
     };
     accumulator.handle(now, RequestId(1), drained.batches[0].id, written);
     accumulator.poll_resolved().unwrap();
+    accumulator.leave(turn);
     append(&mut accumulator, now, &third).unwrap();
 }
 
@@ -180,7 +189,7 @@ fn an_unknown_topic_is_waited_for_but_one_that_waiting_cannot_mend_is_not() {
             append(&mut accumulator, now, &record),
             Err(Refusal::Metadata(ErrorCode::NONE))
         ));
-        accumulator.update(now, &metadata(code, 0));
+        accumulator.update(&metadata(code, 0));
         match (append(&mut accumulator, now, &record).unwrap_err(), kind) {
             (Refusal::Metadata(told), None) => assert_eq!(told, code),
             (Refusal::Error(error), Some(kind)) => assert_eq!(error.kind(), kind),
@@ -210,55 +219,39 @@ fn a_record_with_a_key_goes_where_java_puts_it() {
 }
 
 #[test]
-fn records_without_key_stick_to_a_partition_until_its_batch_closes() {
-    let (mut accumulator, now) = accumulator(settings(), 10);
-    let place = |accumulator: &mut RecordAccumulator<u32>| {
-        let plain = Record::new("t", &[0; 290]);
-        append(accumulator, now, &plain).unwrap();
-        accumulator.topics.get(0).unwrap().sticky()
-    };
-    let places: Vec<_> = (0..9).map(|_| place(&mut accumulator)).collect();
-    let changes = places.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    assert_eq!(changes, 2, "three records fill a batch: {places:?}");
-}
-
-#[test]
-fn sequences_wrap_between_and_within_batches() {
+fn sequences_wrap_with_five_batches_in_flight_that_are_all_sent_again() {
     let (mut accumulator, now) = accumulator(settings(), 1);
-    let id = PartitionId {
-        topic: 0,
-        partition: 0,
-    };
-    let queue = |accumulator: &mut RecordAccumulator<u32>, next: i32| {
-        let sequence = accumulator.topics.partition_mut(id).unwrap().queue.sequence_mut();
-        sequence.adopt(PRODUCER);
-        sequence.start_at(Sequence::new(next).unwrap());
-    };
     introduce(&mut accumulator, now);
-    queue(&mut accumulator, i32::MAX - 1);
+    let sequence = accumulator
+        .topics
+        .partition_mut(ONLY)
+        .unwrap()
+        .queue
+        .sequence_mut();
+    sequence.adopt(PRODUCER);
+    sequence.start_at(Sequence::new(i32::MAX - 3).unwrap());
     let mut seen = Vec::new();
-    for request in 0..3 {
+    for request in 0..5 {
         for _ in 0..2 {
             append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
         }
-        let drained = drain(&mut accumulator, now, request).unwrap();
-        let bytes = drained.batches[0].bytes.clone();
-        let batch = Batches::new(bytes, DecodeLimits::default())
-            .next()
-            .unwrap()
-            .unwrap();
-        seen.push(batch.header().base_sequence);
+        seen.push(stamp(&drain(&mut accumulator, now, request).unwrap()).1);
     }
-    assert_eq!(seen, [i32::MAX - 1, 0, 2]);
-    // The first two are refused: the one before the wrap is the lowest, so it goes first.
-    for request in 0..3 {
-        accumulator.handle(now, RequestId(request), id, BatchOutcome::Retry(Fate::Unwritten));
+    let expected = [i32::MAX - 3, i32::MAX - 1, 0, 2, 4];
+    assert_eq!(seen, expected);
+    for request in [3, 0, 4, 1, 2] {
+        accumulator.handle(now, RequestId(request), ONLY, refused(Fate::MaybeWritten));
     }
+    // The one before the wrap is the lowest, so it goes first, and each of the others after the one before it.
     let later = now + Duration::from_secs(5);
-    let drained = drain(&mut accumulator, later, 9).unwrap();
-    let batch = Batches::new(drained.batches[0].bytes.clone(), DecodeLimits::default());
-    let header = *batch.into_iter().next().unwrap().unwrap().header();
-    assert_eq!(header.base_sequence, i32::MAX - 1);
+    for (request, sequence) in (10..).zip(expected) {
+        let drained = drain(&mut accumulator, later, request).unwrap();
+        assert_eq!(stamp(&drained).1, sequence);
+        assert!(drain(&mut accumulator, later, 99).is_none());
+        accumulator.handle(later, RequestId(request), ONLY, written());
+    }
+    append(&mut accumulator, later, &Record::new("t", "v")).unwrap();
+    assert_eq!(stamp(&drain(&mut accumulator, later, 100).unwrap()).1, 6);
 }
 
 #[test]
@@ -271,7 +264,7 @@ fn a_full_request_leaves_the_rest_to_the_next_one_which_begins_there() {
     let two = ClusterMetadata {
         ..metadata(ErrorCode::NONE, 3)
     };
-    accumulator.update(now, &two);
+    accumulator.update(&two);
     let all_on_one = |mut metadata: ClusterMetadata| {
         for topic in metadata.topics.values_mut() {
             for partition in &mut topic.partitions {
@@ -280,7 +273,7 @@ fn a_full_request_leaves_the_rest_to_the_next_one_which_begins_there() {
         }
         metadata
     };
-    accumulator.update(now, &all_on_one(metadata(ErrorCode::NONE, 3)));
+    accumulator.update(&all_on_one(metadata(ErrorCode::NONE, 3)));
     for partition in 0..3 {
         let record = Record::new("t", &[0; 400]).partition(partition);
         append(&mut accumulator, now, &record).unwrap();
@@ -326,6 +319,10 @@ const ONLY: PartitionId = PartitionId {
     topic: 0,
     partition: 0,
 };
+
+fn refused(fate: Fate) -> BatchOutcome {
+    BatchOutcome::Retry(fate, Error::new(ErrorKind::Broker, "refused for now"))
+}
 
 fn written() -> BatchOutcome {
     BatchOutcome::Written {
@@ -375,21 +372,25 @@ fn only_a_batch_that_is_proven_unwritten_is_numbered_anew() {
         append(&mut accumulator, now, &Record::new("t", "v")).unwrap();
         send(&mut accumulator, now, request, 0).unwrap();
     }
-    let refused = crate::error::Error::new(ErrorKind::Broker, "refused");
-    let failed = BatchOutcome::Failed(refused, Fate::Unwritten);
+    let error = Error::new(ErrorKind::Broker, "refused");
+    let failed = BatchOutcome::Failed(error, Fate::Unwritten);
     assert!(accumulator.handle(now, RequestId(0), ONLY, failed).is_some());
     let next = ProducerIdAndEpoch {
         epoch: ProducerEpoch(1),
         ..PRODUCER
     };
-    accumulator.handle(now, RequestId(1), ONLY, BatchOutcome::Retry(Fate::MaybeWritten));
+    accumulator.handle(now, RequestId(1), ONLY, refused(Fate::MaybeWritten));
     accumulator.renumber(next);
     assert!(accumulator.poll_resolved().is_some());
     assert!(accumulator.poll_resolved().is_none(), "one is on the wire still");
-    accumulator.handle(now, RequestId(2), ONLY, BatchOutcome::OutOfOrder);
+    let out_of_order = BatchOutcome::OutOfOrder(Error::new(ErrorKind::Broker, "out of order"));
+    accumulator.handle(now, RequestId(2), ONLY, out_of_order);
     accumulator.renumber(next);
     let lost = accumulator.poll_resolved().unwrap();
-    assert_eq!(lost.result.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    assert_eq!(
+        lost.results.first_error().unwrap().kind(),
+        ErrorKind::OutcomeUnknown
+    );
     assert!(accumulator.poll_resolved().is_none());
     assert_eq!(stamp(&send(&mut accumulator, now, 3, 1).unwrap()), (1, 0));
 }

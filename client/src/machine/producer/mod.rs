@@ -2,6 +2,8 @@
 //!
 //! In: records and the application's calls, answers, the cluster's snapshot, time. Out: requests (transactional ones first),
 //! directives, and an event per batch that has its result. `T` is a batch's completion tag, made when its first record comes.
+//!
+//! A plain producer has no use for the transaction's part: it never asks for a producer id, and sends under none.
 
 mod request;
 mod response;
@@ -12,20 +14,25 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sealwax_protocol::ids::NodeId;
+use sealwax_protocol::ids::{NodeId, ProducerIdAndEpoch};
 use sealwax_protocol::response::ResponseBody;
-use sealwax_protocol::version::FinalizedFeatures;
+use sealwax_protocol::version::{FinalizedFeatures, VersionRange};
 
 use self::response::{Answer, Asked};
-use crate::config::ProducerConfig;
+use crate::config::{Acks, ProducerConfig};
 use crate::error::{Error, ErrorKind};
 use crate::machine::accumulator::batch::Resolved;
-use crate::machine::accumulator::{self, Appended, BatchOutcome, Gate, RecordAccumulator, Refusal};
+use crate::machine::accumulator::{
+    self, Appended, BatchOutcome, Gate, Kind, PartitionerSettings, RecordAccumulator, Refusal, Turn,
+};
 use crate::machine::metadata::ClusterMetadata;
 use crate::machine::retry::Backoff;
-use crate::machine::transaction::{self, TransactionManager, Verdict};
+use crate::machine::transaction::{self, Sender, TransactionManager, Verdict};
 use crate::machine::{ClusterView, Directive, Machine, Outbound, RequestFailure, RequestId};
 use crate::record::Record;
+
+/// Versions of Produce for a plain producer.
+const PLAIN_PRODUCE: VersionRange = VersionRange { min: 9, max: 13 };
 
 /// What the machine needs to know of the settings.
 #[derive(Debug, Clone)]
@@ -51,8 +58,22 @@ enum Call {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Handle {
     Held,
-    /// Gone; what is not done at this instant is given up.
+    /// Gone, or about to be; what is not done at this instant is given up.
     Dropped(Instant),
+}
+
+impl Settings {
+    const fn acks(&self) -> Acks {
+        self.config.acks
+    }
+
+    fn kind(&self) -> Kind {
+        match &self.transactional_id {
+            Some(_) => Kind::Transactional,
+            None if self.config.is_idempotent() => Kind::Idempotent,
+            None => Kind::Plain,
+        }
+    }
 }
 
 /// A producer.
@@ -71,6 +92,8 @@ pub(crate) struct ProducerMachine<T> {
     /// Batches whose events were handed out.
     told: u64,
     handle: Handle,
+    /// Batches, or pieces of one, that were given up because the producer was closed.
+    cut_off: usize,
     /// The last instant that was told: what was due then is done or waits for something else.
     now: Option<Instant>,
 }
@@ -80,7 +103,10 @@ impl<T> ProducerMachine<T> {
     pub(crate) fn new(settings: Settings, mut rng: fastrand::Rng) -> Self {
         let config = &settings.config;
         let accumulator = accumulator::Settings {
-            transactional: settings.transactional_id.is_some(),
+            kind: settings.kind(),
+            retries: config.retries,
+            max_in_flight: config.max_in_flight,
+            partitioner: PartitionerSettings::of(config),
             batch_size: config.batch_size,
             linger: config.linger,
             buffer_memory: config.buffer_memory,
@@ -109,14 +135,13 @@ impl<T> ProducerMachine<T> {
             directives: VecDeque::new(),
             told: 0,
             handle: Handle::Held,
+            cut_off: 0,
             now: None,
         }
     }
 
-    /// Takes a record. See [`RecordAccumulator::append`].
-    ///
-    /// # Errors
-    /// Why it was not taken; for some reasons it may be taken later.
+    /// Takes a record of someone who does not stand in line for room.
+    #[cfg(test)]
     pub(crate) fn append<R>(
         &mut self,
         now: Instant,
@@ -125,21 +150,51 @@ impl<T> ProducerMachine<T> {
         open: impl FnOnce() -> T,
         taken: impl FnOnce(&T, u32) -> R,
     ) -> Result<Appended<R>, Refusal> {
+        self.append_in_turn(now, None, (record, timestamp), open, taken)
+    }
+
+    /// Takes a record of someone who may stand in line for room. See [`RecordAccumulator::append`].
+    ///
+    /// # Errors
+    /// Why it was not taken; for some reasons it may be taken later.
+    pub(crate) fn append_in_turn<R>(
+        &mut self,
+        now: Instant,
+        turn: Option<&Turn>,
+        (record, timestamp): (&Record<'_>, i64),
+        open: impl FnOnce() -> T,
+        taken: impl FnOnce(&T, u32) -> R,
+    ) -> Result<Appended<R>, Refusal> {
         self.transactions.may_append().map_err(Refusal::Error)?;
         if let Some(topic) = self.accumulator.want_topic(record.topic) {
             self.directives.push_back(Directive::NeedTopic(topic));
-            self.accumulator.update(now, &self.metadata);
+            self.accumulator.update(&self.metadata);
         }
-        let appended = self.accumulator.append(now, record, timestamp, open, taken)?;
+        let appended = self
+            .accumulator
+            .append(now, turn, (record, timestamp), open, taken)?;
         if let Some(partition) = &appended.opened {
             self.transactions.use_partition(partition.clone());
         }
         Ok(appended)
     }
 
-    /// Whether the producer id was had; `None` as long as that is open.
+    /// Gets in the line of those who wait for room. As long as someone stands there, batches do not wait for their linger.
+    pub(crate) fn line_up(&mut self) -> Turn {
+        self.accumulator.line_up()
+    }
+
+    /// Leaves that line, served or not.
+    pub(crate) fn leave(&mut self, turn: Turn) {
+        self.accumulator.leave(turn);
+    }
+
+    /// Whether the producer can be used; `None` as long as it has no producer id but needs one.
     pub(crate) fn initialized(&self) -> Option<Result<(), Error>> {
-        self.transactions.initialized()
+        match (self.settings.kind(), self.transactions.initialized()) {
+            (Kind::Plain, None) => Some(Ok(())),
+            (Kind::Plain | Kind::Idempotent | Kind::Transactional, initialized) => initialized,
+        }
     }
 
     /// Makes all batches of this moment ready, and returns a number to ask [`ProducerMachine::is_flushed`] with.
@@ -147,9 +202,29 @@ impl<T> ProducerMachine<T> {
         self.accumulator.flush()
     }
 
-    /// Whether every batch that was there at the flush has its result. How many events were handed out by then.
+    /// Whether every batch that was there at the flush has its result and its event was handed out. How many events were by then.
     pub(crate) fn is_flushed(&self, ticket: u64) -> Option<u64> {
-        self.accumulator.is_flushed(ticket).then_some(self.told)
+        let is_flushed = self.accumulator.is_told() && self.accumulator.is_flushed(ticket);
+        is_flushed.then_some(self.told)
+    }
+
+    /// Closes after `limit`: until then everything is sent and awaited, then everything is given up. Returns a number to ask
+    /// [`ProducerMachine::is_flushed`] with.
+    pub(crate) fn close_within(&mut self, now: Instant, limit: Duration) -> u64 {
+        let until = now + limit;
+        self.handle = match self.handle {
+            Handle::Held => Handle::Dropped(until),
+            Handle::Dropped(earlier) => Handle::Dropped(earlier.min(until)),
+        };
+        let ticket = self.accumulator.flush();
+        self.transactions.abandon_all();
+        self.reconcile(now);
+        ticket
+    }
+
+    /// How many batches, or pieces of one, were given up because their time was over when the producer was closed.
+    pub(crate) const fn cut_off(&self) -> usize {
+        self.cut_off
     }
 
     /// Begins a transaction; `None` as long as the one before is not cleared up. One whose handle was leaked is aborted.
@@ -207,30 +282,62 @@ impl<T> ProducerMachine<T> {
         }
         self.transactions.handle_timeout(now);
         self.transactions.prepare(self.features);
+        self.reconcile(now);
         if let Handle::Dropped(until) = self.handle
             && until <= now
         {
             self.transactions.fail(&closed());
+            self.cut_off += self.accumulator.unsent();
+            self.reconcile(now);
+            self.cut_off += self.accumulator.abandon(&closed());
         }
-        self.reconcile(now);
     }
 
     /// Carries over to the batches what the transaction's state asks for.
     fn reconcile(&mut self, now: Instant) {
+        while let Some(retired) = self.accumulator.poll_retired() {
+            let failure = accumulator::Failure {
+                error: Error::new(ErrorKind::Timeout, "a partition had no write for long"),
+                stamped: Some(retired),
+            };
+            self.transactions.batch_failed(now, failure);
+        }
         if let Some(reason) = self.transactions.discards()
             && let Some(failure) = self.accumulator.discard(&reason)
         {
             self.transactions.batch_failed(now, failure);
         }
-        if self.settings.transactional_id.is_none()
+        if self.settings.kind() == Kind::Idempotent
             && let Some(sender) = self.transactions.sender()
         {
             self.accumulator.renumber(sender.producer);
         }
     }
 
+    /// Whose batches may be sent now; `None`: nobody's.
+    fn sender(&self) -> Option<Sender> {
+        match (self.settings.kind(), self.transactions.initialized()) {
+            (Kind::Idempotent | Kind::Transactional, _) => self.transactions.sender(),
+            (Kind::Plain, Some(Err(_))) => None,
+            (Kind::Plain, Some(Ok(())) | None) => Some(Sender {
+                producer: ProducerIdAndEpoch::NONE,
+                transactional_id: None,
+                versions: PLAIN_PRODUCE,
+            }),
+        }
+    }
+
+    /// The next transactional request, or InitProducerId. A plain producer has none.
+    fn poll_transactional(&mut self, now: Instant, id: RequestId) -> Option<Outbound> {
+        if self.settings.kind() == Kind::Plain {
+            return None;
+        }
+        let proof = self.accumulator.all_resolved();
+        self.transactions.poll_request(now, id, proof)
+    }
+
     fn poll_produce(&mut self, now: Instant, id: RequestId) -> Option<Outbound> {
-        let sender = self.transactions.sender()?;
+        let sender = self.sender()?;
         let max_in_flight = self.settings.config.max_in_flight;
         let gate = Gate {
             producer: sender.producer,
@@ -245,7 +352,7 @@ impl<T> ProducerMachine<T> {
             id,
             drained,
             &self.accumulator,
-            sender,
+            (sender, self.settings.acks()),
             self.settings.request_timeout,
         );
         *self.in_flight.entry(node).or_default() += 1;
@@ -261,6 +368,9 @@ impl<T> ProducerMachine<T> {
         result: Result<ResponseBody, RequestFailure>,
     ) {
         let failure = match result {
+            Ok(ResponseBody::Produce(_)) if self.settings.acks() == Acks::None => {
+                return self.take(now, id, response::unacknowledged(asked));
+            }
             Ok(ResponseBody::Produce(response)) => {
                 let transactional_id = self.settings.transactional_id.as_deref();
                 return self.take(now, id, response::read(asked, &response, transactional_id));
@@ -287,8 +397,11 @@ impl<T> ProducerMachine<T> {
             let fatal = match &outcome {
                 BatchOutcome::Fatal(error) => Some(error.clone()),
                 BatchOutcome::Written { .. }
-                | BatchOutcome::Retry(_)
-                | BatchOutcome::OutOfOrder
+                | BatchOutcome::Retry(..)
+                | BatchOutcome::NotSent(_)
+                | BatchOutcome::OutOfOrder(_)
+                | BatchOutcome::UnknownProducer { .. }
+                | BatchOutcome::TooLarge(_)
                 | BatchOutcome::Failed(..) => None,
             };
             let failure = self.accumulator.handle(now, id, partition, outcome);
@@ -307,7 +420,7 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
     fn handle_cluster(&mut self, now: Instant, view: &ClusterView) {
         self.metadata = Arc::clone(&view.metadata);
         self.features = view.features;
-        for lost in self.accumulator.update(now, &view.metadata) {
+        for lost in self.accumulator.update(&view.metadata) {
             let failure = accumulator::Failure {
                 error: Error::new(ErrorKind::UnknownTopic, "a topic was deleted and created anew"),
                 stamped: Some(lost),
@@ -327,6 +440,7 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
                 if let Some(count) = self.in_flight.get_mut(&node) {
                     *count = count.saturating_sub(1);
                 }
+                self.accumulator.heard_of(now, node, result.is_ok());
                 self.produced(now, id, &asked, result);
             }
         }
@@ -343,10 +457,7 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
             Some(_) => config.max_block,
             None => config.delivery_timeout + self.settings.request_timeout,
         };
-        self.handle = Handle::Dropped(now + patience);
-        self.transactions.abandon_all();
-        self.accumulator.flush();
-        self.reconcile(now);
+        self.close_within(now, patience);
     }
 
     fn poll_directive(&mut self) -> Option<Directive> {
@@ -356,8 +467,7 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
     fn poll_request(&mut self, now: Instant) -> Option<Outbound> {
         self.advance(now);
         let id = RequestId(self.next_id);
-        let proof = self.accumulator.all_resolved();
-        let outbound = match self.transactions.poll_request(now, id, proof) {
+        let outbound = match self.poll_transactional(now, id) {
             Some(outbound) => {
                 self.calls.insert(id, Call::Transactional);
                 outbound

@@ -7,12 +7,10 @@ use std::time::{Duration, Instant};
 use sealwax_protocol::produce::{ProducePartition, ProduceRequest, ProduceTopic};
 
 use super::response::Asked;
+use crate::config::Acks;
 use crate::machine::accumulator::{Drained, RecordAccumulator};
 use crate::machine::transaction::Sender;
 use crate::machine::{Destination, Lane, Outbound, RequestId};
-
-/// The wire's "acknowledged by all in-sync replicas".
-const ACKS_ALL: i16 = -1;
 
 /// Builds the request.
 pub(super) fn build<T>(
@@ -20,7 +18,7 @@ pub(super) fn build<T>(
     id: RequestId,
     drained: Drained,
     accumulator: &RecordAccumulator<T>,
-    sender: Sender,
+    (sender, acks): (Sender, Acks),
     timeout: Duration,
 ) -> (Vec<Asked>, Outbound) {
     let mut asked = Vec::with_capacity(drained.batches.len());
@@ -56,7 +54,7 @@ pub(super) fn build<T>(
     }
     let request = ProduceRequest {
         transactional_id: sender.transactional_id,
-        acks: ACKS_ALL,
+        acks: acks.wire(),
         timeout_ms: i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX),
         topics: topics.into_iter().map(|(_, topic)| topic).collect(),
     };

@@ -131,7 +131,9 @@ pub(crate) fn read(asked: &[Asked], response: &ProduceResponse, transactional_id
     let mut is_metadata_stale = false;
     let outcomes = asked.iter().map(|asked| {
         let Some(part) = parts.get(&(asked.id.topic, asked.index)) else {
-            return (asked.id, BatchOutcome::Retry(Fate::MaybeWritten));
+            let message = format!("{}-{}: the answer does not speak of it", asked.topic, asked.index);
+            let error = Error::new(ErrorKind::Corrupt, message);
+            return (asked.id, BatchOutcome::Retry(Fate::MaybeWritten, error));
         };
         let meaning = classify(part.error_code);
         is_metadata_stale |= part.current_leader.is_some()
@@ -157,10 +159,22 @@ pub(crate) fn read(asked: &[Asked], response: &ProduceResponse, transactional_id
     }
 }
 
+/// What it means that a request was written which asks for no answer (`acks=0`): its batches are as written as can be known.
+pub(crate) fn unacknowledged(asked: &[Asked]) -> Answer {
+    let written = BatchOutcome::Written {
+        base_offset: None,
+        log_append_time: None,
+    };
+    Answer {
+        outcomes: asked.iter().map(|asked| (asked.id, written.clone())).collect(),
+        is_metadata_stale: false,
+    }
+}
+
 /// What it means for every batch of a request that it has no answer.
 pub(crate) fn unanswered(failure: &RequestFailure) -> BatchOutcome {
     match failure {
-        RequestFailure::Unanswered(_) => BatchOutcome::Retry(Fate::MaybeWritten),
+        RequestFailure::Unanswered(error) => BatchOutcome::Retry(Fate::MaybeWritten, error.clone()),
         RequestFailure::NotSent(error) => match error.kind() {
             // The broker lacks Produce 12, say, while the cluster is being upgraded: this transaction cannot go on.
             ErrorKind::UnsupportedVersion => BatchOutcome::Failed(error.clone(), Fate::Unwritten),
@@ -180,7 +194,7 @@ pub(crate) fn unanswered(failure: &RequestFailure) -> BatchOutcome {
             | ErrorKind::OffsetOutOfRange
             | ErrorKind::Corrupt
             | ErrorKind::Broker
-            | ErrorKind::Closed => BatchOutcome::Retry(Fate::Unwritten),
+            | ErrorKind::Closed => BatchOutcome::NotSent(error.clone()),
         },
     }
 }
@@ -209,24 +223,25 @@ fn outcome(
             base_offset: None,
             log_append_time: None,
         },
-        Meaning::Retry(fate) | Meaning::RetryElsewhere(fate) => BatchOutcome::Retry(fate),
-        Meaning::OutOfOrder => BatchOutcome::OutOfOrder,
-        // The broker cannot say where its log begins, so that it may know more in a moment.
-        Meaning::UnknownProducer if part.log_start_offset < 0 => BatchOutcome::Retry(Fate::Unwritten),
-        Meaning::UnknownProducer => BatchOutcome::Failed(
-            error(
+        Meaning::Retry(fate) | Meaning::RetryElsewhere(fate) => {
+            BatchOutcome::Retry(fate, error(ErrorKind::Broker, "the batch was refused for now"))
+        }
+        Meaning::OutOfOrder => BatchOutcome::OutOfOrder(error(
+            ErrorKind::Broker,
+            "the log misses records that were acknowledged before",
+        )),
+        Meaning::UnknownProducer => BatchOutcome::UnknownProducer {
+            log_start_offset: part.log_start_offset,
+            error: error(
                 ErrorKind::Broker,
                 "the log knows nothing of this producer any more",
             ),
-            Fate::Unwritten,
-        ),
-        Meaning::TooLarge => BatchOutcome::Failed(
-            error(
-                ErrorKind::RecordTooLarge,
-                "the batch is larger than max.message.bytes of the topic; raise it there or lower batch.size",
-            ),
-            Fate::Unwritten,
-        ),
+        },
+        Meaning::TooLarge => BatchOutcome::TooLarge(error(
+            ErrorKind::RecordTooLarge,
+            "the record is larger than the topic allows; raise max.message.bytes of the topic (or message.max.bytes of the broker), or \
+             send smaller records (a lower max.request.size refuses them at send)",
+        )),
         Meaning::Failed(fate) => {
             BatchOutcome::Failed(error(ErrorKind::Broker, "the batch was refused"), fate)
         }

@@ -1,4 +1,9 @@
-//! The machine against the model: the paths by hand, then sequences of calls and faults.
+//! The machine against the model: the paths by hand, by theme, then sequences of calls and faults.
 
 mod by_chance;
 mod by_hand;
+mod closing;
+mod memory;
+mod numbers;
+mod plain;
+mod splitting;

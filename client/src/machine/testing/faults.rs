@@ -21,6 +21,9 @@ pub(crate) enum Fault {
     Refused(usize),
     /// It is refused with this code, without effect.
     Says(ErrorCode),
+    /// The logs have dropped all records, and with them what they knew of the producer; the request is refused for that. They begin at
+    /// this offset now.
+    Forgotten(i64),
     /// It is carried out, but the answer says with the n-th of [`DENIALS`] that it was not.
     Denied(usize),
 }

@@ -7,16 +7,17 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::{NodeId, Sequence, TopicPartition};
+use sealwax_protocol::produce::ProduceResponse;
 use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::ResponseBody;
 
 use super::faults::{DENIALS, Fault};
-use super::log::{Incoming, Status};
+use super::log::{Incoming, Log, Status};
 use super::model::{self, Model, TOPIC};
 use crate::config::ProducerConfig;
 use crate::error::{Error, ErrorKind};
 use crate::machine::accumulator::Refusal;
-use crate::machine::accumulator::batch::BatchResult;
+use crate::machine::accumulator::batch::{BatchResult, Results};
 use crate::machine::producer::{ProducerMachine, Settings};
 use crate::machine::retry::Backoff;
 use crate::machine::transaction::Verdict;
@@ -41,7 +42,7 @@ pub(crate) struct Harness {
     pub(crate) model: Model,
     pub(crate) now: Instant,
     pub(crate) taken: Vec<Taken>,
-    pub(crate) results: HashMap<u64, BatchResult>,
+    pub(crate) results: HashMap<u64, Results>,
     /// Every request that left, in order.
     pub(crate) sent: Vec<Outbound>,
     /// What happens to the next requests.
@@ -53,14 +54,20 @@ pub(crate) struct Harness {
     watch: Watch,
 }
 
+/// Where sequences count: a partition, and the producer's id and epoch.
+type Numbers = (TopicPartition, (i64, i16));
+
 /// What was seen of the requests so far.
 #[derive(Debug, Default)]
 struct Watch {
     is_transactional: bool,
+    is_plain: bool,
+    /// Sequences whose batch was refused as too large: first and count, by partition and producer.
+    split: HashMap<Numbers, Vec<(Sequence, u32)>>,
     /// Bytes by partition, producer and first sequence: a resend is the same.
     batches: HashMap<(TopicPartition, (i64, i16), i32), Bytes>,
     /// The sequence that comes next, by partition and producer.
-    next: HashMap<(TopicPartition, (i64, i16)), Sequence>,
+    next: HashMap<Numbers, Sequence>,
     /// Produce requests on the wire, by node; their batches by partition.
     on_wire: HashMap<RequestId, (Destination, Vec<TopicPartition>)>,
     transactional_call: Option<RequestId>,
@@ -88,6 +95,7 @@ impl Harness {
             reason = "an Instant cannot be made otherwise; only differences matter"
         )]
         let now = Instant::now();
+        let is_plain = !config.is_idempotent();
         let settings = Settings {
             request_timeout: config.max_block / 2,
             config,
@@ -113,6 +121,7 @@ impl Harness {
             next_batch: 0,
             watch: Watch {
                 is_transactional: transactional,
+                is_plain,
                 ..Watch::default()
             },
         }
@@ -131,6 +140,18 @@ impl Harness {
         let mut harness = Self::new(Model::new(2, 4, 0), false, config(), 7);
         harness.run();
         harness.machine.initialized().expect("an answer").expect("an id");
+        harness
+    }
+
+    /// A producer without transactions, with these settings, that may send.
+    pub(crate) fn plain(config: ProducerConfig) -> Self {
+        let mut harness = Self::new(Model::new(2, 4, 0), false, config, 7);
+        harness.run();
+        harness
+            .machine
+            .initialized()
+            .expect("an answer")
+            .expect("no failure");
         harness
     }
 
@@ -289,9 +310,9 @@ impl Harness {
             .collect()
     }
 
-    /// The result of a record's batch.
+    /// The result of what a record was sent with.
     pub(crate) fn result(&self, taken: Taken) -> &BatchResult {
-        &self.results[&taken.batch]
+        self.results[&taken.batch].of(taken.index).0
     }
 
     /// What became of a record in the log, once per appearance.
@@ -306,7 +327,7 @@ impl Harness {
     fn drain_events(&mut self) -> usize {
         let mut count = 0;
         while let Some(resolved) = self.machine.poll_event() {
-            let before = self.results.insert(resolved.tag, resolved.result);
+            let before = self.results.insert(resolved.tag, resolved.results);
             assert!(before.is_none(), "batch {} has two results", resolved.tag);
             count += 1;
         }
@@ -342,6 +363,21 @@ impl Harness {
             let error = Error::new(ErrorKind::Unreachable, "the connection broke");
             Err(RequestFailure::Unanswered(error))
         };
+        let is_one_way = matches!(&outbound.body, RequestBody::Produce(request) if request.acks == 0);
+        match fault {
+            Fault::NotSent | Fault::RequestLost => {}
+            _ if is_one_way => {
+                if !matches!(fault, Fault::Refused(_) | Fault::Says(_) | Fault::Forgotten(_)) {
+                    self.model.handle(outbound);
+                }
+                return Ok(ResponseBody::Produce(ProduceResponse {
+                    topics: Vec::new(),
+                    throttle_time_ms: 0,
+                    node_endpoints: Vec::new(),
+                }));
+            }
+            _ => {}
+        }
         match fault {
             Fault::None => Ok(self.model.handle(outbound)),
             Fault::NotSent => {
@@ -361,6 +397,14 @@ impl Harness {
                 lost()
             }
             Fault::Refused(nth) => Ok(model::refusal(&outbound.body, Fault::code(nth, &outbound.body))),
+            Fault::Forgotten(log_start) if matches!(outbound.body, RequestBody::Produce(_)) => {
+                if log_start >= 0 {
+                    self.model.logs.values_mut().for_each(Log::forget);
+                    self.watch.forgotten();
+                }
+                Ok(model::unknown_producer(&outbound.body, log_start))
+            }
+            Fault::Forgotten(_) => Ok(self.model.handle(outbound)),
             Fault::Says(code) => Ok(model::refusal(&outbound.body, code)),
             Fault::Denied(nth) => {
                 self.model.handle(outbound);
@@ -448,6 +492,10 @@ impl Watch {
     fn batch(&mut self, outbound: &Outbound, partition: &TopicPartition, bytes: &Bytes) {
         let batch = Incoming::read(bytes);
         assert_eq!(batch.transactional, self.is_transactional);
+        if self.is_plain {
+            assert_eq!((batch.producer, batch.base_sequence), ((-1, -1), -1));
+            return;
+        }
         assert!(
             !self.forbidden.contains(&batch.producer),
             "{:?} is used after a request with it had no answer",
@@ -460,16 +508,63 @@ impl Watch {
             );
         }
         let key = (partition.clone(), batch.producer, batch.base_sequence);
+        let count = u32::try_from(batch.len()).expect("few");
         match self.batches.get(&key) {
             Some(before) => assert_eq!(before, bytes, "a resend differs"),
+            None if self.is_of_split(partition, &batch, count) => {
+                self.batches.insert(key, bytes.clone());
+            }
             None => {
                 let next = self
                     .next
                     .entry((partition.clone(), batch.producer))
                     .or_insert(Sequence::ZERO);
                 assert_eq!(batch.base_sequence, next.get(), "a gap in the sequences");
-                *next = next.add(u32::try_from(batch.len()).expect("few"));
+                *next = next.add(count);
                 self.batches.insert(key, bytes.clone());
+            }
+        }
+    }
+
+    /// Whether a batch lies within the sequences of one that was refused as too large.
+    fn is_of_split(&self, partition: &TopicPartition, batch: &Incoming, count: u32) -> bool {
+        let base = Sequence::new(batch.base_sequence).expect("a sequence");
+        let ranges = self.split.get(&(partition.clone(), batch.producer));
+        ranges.is_some_and(|ranges| {
+            ranges
+                .iter()
+                .any(|(first, of)| base.distance_from(*first) + count <= *of && count < *of)
+        })
+    }
+
+    /// The logs know no producer any more: each may start over.
+    fn forgotten(&mut self) {
+        self.next.clear();
+        self.batches.clear();
+        self.split.clear();
+    }
+
+    /// The batches that were refused as too large.
+    fn too_large(&mut self, outbound: &Outbound, response: &ProduceResponse) {
+        let RequestBody::Produce(request) = &outbound.body else {
+            return;
+        };
+        for (topic, answered) in request.topics.iter().zip(&response.topics) {
+            for (part, answered) in topic.partitions.iter().zip(&answered.partitions) {
+                let batch = Incoming::read(&part.records);
+                let is_too_large = matches!(
+                    answered.error_code,
+                    ErrorCode::MESSAGE_TOO_LARGE | ErrorCode::RECORD_LIST_TOO_LARGE
+                );
+                if is_too_large && !self.is_plain {
+                    let partition = TopicPartition::new(Arc::clone(&topic.name), part.index);
+                    let base = Sequence::new(batch.base_sequence).expect("a sequence");
+                    let count = u32::try_from(batch.len()).expect("few");
+                    self.batches
+                        .remove(&(partition.clone(), batch.producer, batch.base_sequence));
+                    let ranges = self.split.entry((partition, batch.producer)).or_default();
+                    ranges.push((base, count));
+                }
             }
         }
     }
@@ -483,12 +578,19 @@ impl Watch {
                 *by_partition.entry(partition).or_default() += 1;
             }
         }
-        assert!(by_node.values().all(|count| *count <= 5), "{by_node:?}");
-        assert!(by_partition.values().all(|count| *count <= 5), "{by_partition:?}");
+        let limit = if self.is_plain { usize::MAX } else { 5 };
+        assert!(by_node.values().all(|count| *count <= limit), "{by_node:?}");
+        assert!(
+            by_partition.values().all(|count| *count <= limit),
+            "{by_partition:?}"
+        );
     }
 
     fn answer(&mut self, outbound: &Outbound, result: &Result<ResponseBody, RequestFailure>) {
         self.on_wire.remove(&outbound.id);
+        if let Ok(ResponseBody::Produce(response)) = result {
+            self.too_large(outbound, response);
+        }
         if self.transactional_call == Some(outbound.id) {
             self.transactional_call = None;
         }

@@ -38,6 +38,8 @@ struct ProducerState {
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) entries: Vec<Entry>,
+    /// A batch with more records is too large.
+    pub(crate) max_records: Option<usize>,
     producers: HashMap<i64, ProducerState>,
 }
 
@@ -78,6 +80,12 @@ impl Log {
     /// Appends a batch, or finds that it was appended before.
     pub(crate) fn append(&mut self, batch: &Incoming) -> Result<i64, ErrorCode> {
         let (id, epoch) = batch.producer;
+        if self.max_records.is_some_and(|max| batch.values.len() > max) {
+            return Err(ErrorCode::MESSAGE_TOO_LARGE);
+        }
+        if id < 0 {
+            return Ok(self.add(batch));
+        }
         let base = Sequence::new(batch.base_sequence).expect("a sequence");
         // A log without any batch of a producer takes whatever sequence comes first (only since 4.1, and under TV2, must it be 0).
         let state = self.producers.entry(id).or_insert_with(|| ProducerState {
@@ -107,12 +115,22 @@ impl Log {
         if base != state.next {
             return Err(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
         }
-        let offset = i64::try_from(self.entries.len()).expect("few records");
         state.next = base.add(u32::try_from(batch.len()).expect("few records"));
+        let offset = i64::try_from(self.entries.len()).expect("few records");
         state.recent.push_back((batch.base_sequence, batch.len(), offset));
         if state.recent.len() > 5 {
             state.recent.pop_front();
         }
+        Ok(self.add(batch))
+    }
+
+    /// Forgets every producer.
+    pub(crate) fn forget(&mut self) {
+        self.producers.clear();
+    }
+
+    fn add(&mut self, batch: &Incoming) -> i64 {
+        let offset = i64::try_from(self.entries.len()).expect("few records");
         let status = if batch.transactional {
             Status::Open
         } else {
@@ -123,7 +141,7 @@ impl Log {
             producer: batch.producer,
             status,
         }));
-        Ok(offset)
+        offset
     }
 
     /// A transaction marker.

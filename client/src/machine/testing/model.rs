@@ -35,6 +35,8 @@ pub(crate) struct Model {
     pub(crate) partitions: i32,
     pub(crate) coordinator: Coordinator,
     pub(crate) logs: BTreeMap<TopicPartition, Log>,
+    /// The epoch of the next producer without transactions.
+    pub(crate) plain_epoch: i16,
     next_plain_id: i64,
 }
 
@@ -47,6 +49,7 @@ impl Model {
             logs: (0..partitions)
                 .map(|index| (TopicPartition::new(TOPIC, index), Log::default()))
                 .collect(),
+            plain_epoch: 0,
             next_plain_id: 1,
         }
     }
@@ -84,7 +87,7 @@ impl Model {
                 self.next_plain_id += 1;
                 InitProducerIdResponse::default()
                     .with_producer_id(self.next_plain_id.into())
-                    .with_producer_epoch(0)
+                    .with_producer_epoch(std::mem::take(&mut self.plain_epoch))
                     .into_body()
             }
             RequestBody::InitProducerId(request) => {
@@ -184,6 +187,18 @@ pub(crate) fn refusal(body: &RequestBody, code: ErrorCode) -> ResponseBody {
         RequestBody::Produce(request) => produce_answer(request, |_, _| Err(code)),
         other => panic!("a producer sent {other:?}"),
     }
+}
+
+/// A refusal of writes to logs that begin at this offset and know nothing of the producer.
+pub(crate) fn unknown_producer(body: &RequestBody, log_start_offset: i64) -> ResponseBody {
+    let mut answer = refusal(body, ErrorCode::UNKNOWN_PRODUCER_ID);
+    if let ResponseBody::Produce(response) = &mut answer {
+        let topics = response.topics.iter_mut();
+        for part in topics.flat_map(|topic| &mut topic.partitions) {
+            part.log_start_offset = log_start_offset;
+        }
+    }
+    answer
 }
 
 /// The partitions that an AddPartitionsToTxn names.

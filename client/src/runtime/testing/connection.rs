@@ -6,6 +6,7 @@ use std::time::Duration;
 use sealwax_protocol::StrBytes;
 use sealwax_protocol::ids::NodeId;
 use sealwax_protocol::messages::{InitProducerIdRequest, TransactionalId};
+use sealwax_protocol::produce::{ProduceRequest, ProduceResponse};
 use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::ResponseBody;
 use sealwax_protocol::version::{ApiVersions, VersionRange};
@@ -15,7 +16,7 @@ use super::peer::{Conversation, Peer, empty_topic, encode, names};
 use crate::config::Address;
 use crate::error::{Error, ErrorKind};
 use crate::machine::metadata::refresh;
-use crate::machine::peer::Peer as Target;
+use crate::machine::peer::{LinkState, Peer as Target};
 use crate::machine::retry::Backoff;
 use crate::machine::{Lane, RequestFailure};
 use crate::runtime::clock;
@@ -254,8 +255,7 @@ async fn a_connection_that_the_broker_closes_while_idle_is_no_failure() {
     setup.answer_next(&mut conversation, "a").await;
     first.await.unwrap().unwrap();
     drop(conversation);
-    while setup.pool.state(Target::Broker(NodeId(1)), Lane::General) != crate::machine::peer::LinkState::Idle
-    {
+    while setup.pool.state(Target::Broker(NodeId(1)), Lane::General) != LinkState::Idle {
         tokio::task::yield_now().await;
     }
     let second = setup.ask("b");
@@ -371,4 +371,41 @@ async fn connections_end_with_the_pool() {
     drop(forgotten);
     drop(setup.pool);
     conversation.closed().await;
+}
+
+#[tokio::test]
+async fn a_broker_that_hangs_up_after_what_it_does_not_answer_has_failed() {
+    for (acks, told) in [(0, "failed"), (1, "connected")] {
+        let setup = Setup::new().await;
+        let request = ProduceRequest {
+            transactional_id: None,
+            acks,
+            timeout_ms: 1000,
+            topics: Vec::new(),
+        };
+        let answer = setup.submit(request.into());
+        let mut conversation = setup.peer.accept_and_greet().await;
+        let (header, _) = conversation.receive().await;
+        if acks != 0 {
+            let response = ProduceResponse {
+                topics: Vec::new(),
+                throttle_time_ms: 0,
+                node_endpoints: Vec::new(),
+            };
+            conversation
+                .answer(&header, ResponseBody::Produce(response))
+                .await;
+        }
+        answer.await.unwrap().unwrap();
+        drop(conversation);
+        while setup.pool.state(Target::Broker(NodeId(1)), Lane::General) == LinkState::Up {
+            tokio::task::yield_now().await;
+        }
+        // The next one needs another connection.
+        let next = setup.ask("a");
+        let mut conversation = setup.peer.accept_and_greet().await;
+        setup.answer_next(&mut conversation, "a").await;
+        assert_eq!(topic_of(next.await.unwrap()), "a");
+        assert_eq!(setup.notes.0.lock().unwrap()[1], told);
+    }
 }

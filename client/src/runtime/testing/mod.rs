@@ -7,6 +7,7 @@ mod connection;
 mod driver;
 mod handshake;
 mod peer;
+mod producer;
 mod wire;
 
 use std::time::Duration;

@@ -175,6 +175,7 @@ pub(crate) fn versions() -> ApiVersionsResponse {
     };
     ApiVersionsResponse::default()
         .with_api_keys(vec![
+            api(ApiKey::Produce, 0, 13),
             api(ApiKey::Metadata, 0, 13),
             api(ApiKey::FindCoordinator, 0, 6),
             api(ApiKey::ApiVersions, 0, 4),

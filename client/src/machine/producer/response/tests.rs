@@ -76,7 +76,7 @@ fn offsets(answer: &Answer) -> Vec<Option<i64>> {
         .iter()
         .map(|(_, outcome)| match outcome {
             BatchOutcome::Written { base_offset, .. } => *base_offset,
-            BatchOutcome::Retry(Fate::MaybeWritten) => None,
+            BatchOutcome::Retry(Fate::MaybeWritten, _) => None,
             other => panic!("{other:?}"),
         })
         .collect()
@@ -108,16 +108,44 @@ fn topics_are_found_by_name_or_by_id_in_any_order_and_a_missing_batch_may_be_wri
 }
 
 #[test]
-fn an_unknown_producer_is_retried_as_long_as_the_log_start_is_unknown() {
-    let asked = [asked(0, "a", 0)];
-    for (log_start_offset, is_retried) in [(-1, true), (5, false)] {
+fn an_unknown_producer_comes_with_where_the_log_begins() {
+    for log_start in [-1, 5] {
         let part = ProducePartitionResponse {
-            log_start_offset,
+            log_start_offset: log_start,
             ..part(0, ErrorCode::UNKNOWN_PRODUCER_ID, -1)
         };
-        let answer = read(&asked, &response(vec![("a", TopicId::nil(), vec![part])]), None);
-        let retried = matches!(answer.outcomes[0].1, BatchOutcome::Retry(Fate::Unwritten));
-        assert_eq!(retried, is_retried);
+        let answer = read(
+            &[asked(0, "a", 0)],
+            &response(vec![("a", TopicId::nil(), vec![part])]),
+            None,
+        );
+        let BatchOutcome::UnknownProducer {
+            log_start_offset,
+            error,
+        } = &answer.outcomes[0].1
+        else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(*log_start_offset, log_start);
+        assert_eq!(error.code(), Some(ErrorCode::UNKNOWN_PRODUCER_ID));
+    }
+}
+
+#[test]
+fn a_batch_that_is_too_large_is_named_with_its_topic_and_the_settings() {
+    for code in [ErrorCode::MESSAGE_TOO_LARGE, ErrorCode::RECORD_LIST_TOO_LARGE] {
+        let answer = read(
+            &[asked(0, "a", 0)],
+            &response(vec![("a", TopicId::nil(), vec![part(0, code, -1)])]),
+            None,
+        );
+        let BatchOutcome::TooLarge(error) = &answer.outcomes[0].1 else {
+            panic!("{answer:?}");
+        };
+        assert_eq!(error.kind(), ErrorKind::RecordTooLarge);
+        for words in ["a-0", "max.message.bytes", "max.request.size"] {
+            assert!(error.to_string().contains(words), "{error} lacks {words}");
+        }
     }
 }
 
@@ -147,32 +175,22 @@ fn a_refused_record_is_named_with_the_brokers_words() {
 #[test]
 fn only_a_request_that_never_left_is_unwritten() {
     let error = |kind| Error::new(kind, "x");
-    for (failure, is_retry, fate) in [
-        (
-            RequestFailure::Unanswered(error(ErrorKind::Timeout)),
-            true,
-            Fate::MaybeWritten,
-        ),
-        (
-            RequestFailure::NotSent(error(ErrorKind::Unreachable)),
-            true,
-            Fate::Unwritten,
-        ),
-        (
-            RequestFailure::NotSent(error(ErrorKind::UnsupportedVersion)),
-            false,
-            Fate::Unwritten,
-        ),
-        (
-            RequestFailure::Unanswered(error(ErrorKind::UnsupportedVersion)),
-            true,
-            Fate::MaybeWritten,
-        ),
-    ] {
-        match unanswered(&failure) {
-            BatchOutcome::Retry(seen) => assert_eq!((true, seen), (is_retry, fate)),
-            BatchOutcome::Failed(_, seen) => assert_eq!((false, seen), (is_retry, fate)),
-            other => panic!("{other:?}"),
-        }
-    }
+    let meaning = |failure| match unanswered(&failure) {
+        BatchOutcome::Retry(fate, _) => ("sent again", fate),
+        BatchOutcome::NotSent(_) => ("sent again", Fate::Unwritten),
+        BatchOutcome::Failed(_, fate) => ("given up", fate),
+        other => panic!("{other:?}"),
+    };
+    let unanswered = |kind| meaning(RequestFailure::Unanswered(error(kind)));
+    let not_sent = |kind| meaning(RequestFailure::NotSent(error(kind)));
+    assert_eq!(unanswered(ErrorKind::Timeout), ("sent again", Fate::MaybeWritten));
+    assert_eq!(not_sent(ErrorKind::Unreachable), ("sent again", Fate::Unwritten));
+    assert_eq!(
+        not_sent(ErrorKind::UnsupportedVersion),
+        ("given up", Fate::Unwritten)
+    );
+    assert_eq!(
+        unanswered(ErrorKind::UnsupportedVersion),
+        ("sent again", Fate::MaybeWritten)
+    );
 }

@@ -619,21 +619,6 @@ fn without_transactions_batches_behind_a_refused_one_are_numbered_anew() {
 }
 
 #[test]
-fn without_transactions_a_lost_log_is_told_and_the_producer_goes_on() {
-    let mut harness = Harness::idempotent();
-    harness.append(0, None).unwrap();
-    harness.run_for(Duration::from_millis(10));
-    let lost = harness.append(0, None).unwrap();
-    harness.faults = vec![Fault::Says(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)].into();
-    harness.run_for(Duration::from_millis(10));
-    let error = harness.result(lost).as_ref().unwrap_err();
-    assert_eq!(error.code(), Some(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER));
-    let next = harness.append(0, None).unwrap();
-    harness.run_for(Duration::from_millis(10));
-    assert!(harness.result(next).is_ok());
-}
-
-#[test]
 fn a_batch_waits_for_its_linger_unless_it_is_full_or_flushed() {
     let mut harness = Harness::idempotent();
     harness.take_sent();
