@@ -6,9 +6,10 @@ use std::time::Duration;
 use crate::admin::Admin;
 use crate::config::ClientConfig;
 use crate::consumer::ConsumerBuilder;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::producer::{ProducerBuilder, TransactionalProducerBuilder};
 use crate::runtime::cluster::Cluster;
+use crate::transaction::Transaction;
 
 /// A connected client. Cloning is cheap; all clones share connections and metadata.
 #[derive(Debug, Clone)]
@@ -37,6 +38,39 @@ impl Client {
         transactional_id: impl Into<Arc<str>>,
     ) -> TransactionalProducerBuilder {
         TransactionalProducerBuilder::new(Arc::clone(&self.cluster), transactional_id.into())
+    }
+
+    /// A whole transaction as one call: gets a producer for the transactional id (which fences every older one), begins, runs `body`,
+    /// commits, closes. What is safe to repeat is repeated: see [`crate::TransactionalProducer::transaction`], which is also what to
+    /// use for more than one transaction.
+    ///
+    /// ```no_run
+    /// # async fn f(client: &sealwax::Client) -> sealwax::Result<()> {
+    /// use sealwax::Record;
+    ///
+    /// let orders = ["42 crates", "7 barrels"];
+    /// client
+    ///     .transaction("orders-1", async |txn| {
+    ///         for order in orders {
+    ///             txn.send(Record::new("orders", order)).await?;
+    ///         }
+    ///         Ok::<_, sealwax::Error>(())
+    ///     })
+    ///     .await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// See [`crate::TransactionalProducerBuilder::build`] and [`crate::TransactionalProducer::transaction`].
+    ///
+    /// *Cancel safety*: the transaction is aborted in the background, unless its commit was under way: that goes on.
+    pub async fn transaction<T, E: From<Error>>(
+        &self,
+        transactional_id: impl Into<Arc<str>>,
+        body: impl AsyncFnMut(&mut Transaction<'_>) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let mut producer = self.transactional_producer(transactional_id).build().await?;
+        producer.transaction(body).await
     }
 
     /// A consumer whose partitions are assigned by hand.

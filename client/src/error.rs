@@ -16,10 +16,23 @@ pub struct Error {
     inner: Arc<Inner>,
 }
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     message: String,
     code: Option<ErrorCode>,
+    reach: Reach,
+}
+
+/// What an error has taken with it (KIP-1050).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// The call that failed.
+    Call,
+    /// The open transaction, which can only be aborted.
+    Transaction,
+    /// The producer, which can only be closed.
+    Producer,
 }
 
 /// What kind of thing went wrong.
@@ -48,6 +61,9 @@ pub enum ErrorKind {
     Fenced,
     /// The transaction cannot be committed any more; it must be aborted. The producer stays usable.
     TransactionAbortable,
+    /// The consumer group has gone on without this member, so that its offsets cannot be part of the transaction: the partitions may
+    /// belong to another member by now. Kafka's name is the same.
+    CommitFailed,
     /// The transaction was aborted, confirmed by the broker or because nothing of it was ever sent.
     TransactionAborted,
     /// Whether a write or a commit took effect cannot be known.
@@ -66,21 +82,39 @@ pub enum ErrorKind {
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            inner: Arc::new(Inner {
-                kind,
-                message: message.into(),
-                code: None,
-            }),
-        }
+        Self::of(kind, None, message.into())
     }
 
     pub(crate) fn broker(kind: ErrorKind, code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::of(kind, Some(code), message.into())
+    }
+
+    fn of(kind: ErrorKind, code: Option<ErrorCode>, message: String) -> Self {
+        let reach = match kind {
+            ErrorKind::Fenced | ErrorKind::Closed => Reach::Producer,
+            ErrorKind::TransactionAbortable | ErrorKind::CommitFailed => Reach::Transaction,
+            ErrorKind::Config
+            | ErrorKind::Unreachable
+            | ErrorKind::NotKafka
+            | ErrorKind::Timeout
+            | ErrorKind::UnsupportedVersion
+            | ErrorKind::NotBuilt
+            | ErrorKind::UnknownTopic
+            | ErrorKind::Authorization
+            | ErrorKind::RecordTooLarge
+            | ErrorKind::TransactionAborted
+            | ErrorKind::OutcomeUnknown
+            | ErrorKind::InvalidState
+            | ErrorKind::OffsetOutOfRange
+            | ErrorKind::Corrupt
+            | ErrorKind::Broker => Reach::Call,
+        };
         Self {
             inner: Arc::new(Inner {
                 kind,
-                message: message.into(),
-                code: Some(code),
+                message,
+                code,
+                reach,
             }),
         }
     }
@@ -89,9 +123,30 @@ impl Error {
     pub(crate) fn in_context(&self, say: impl FnOnce(&str) -> String) -> Self {
         Self {
             inner: Arc::new(Inner {
-                kind: self.inner.kind,
                 message: say(&self.inner.message),
-                code: self.inner.code,
+                ..Inner::clone(&self.inner)
+            }),
+        }
+    }
+
+    /// The same error as the reason why the open transaction can only be aborted.
+    pub(crate) fn of_transaction(&self) -> Self {
+        self.reaching(Reach::Transaction)
+    }
+
+    /// The same error as the reason why the producer is beyond use.
+    pub(crate) fn of_producer(&self) -> Self {
+        self.reaching(Reach::Producer)
+    }
+
+    fn reaching(&self, reach: Reach) -> Self {
+        if self.inner.reach == reach {
+            return self.clone();
+        }
+        Self {
+            inner: Arc::new(Inner {
+                reach,
+                ..Inner::clone(&self.inner)
             }),
         }
     }
@@ -111,6 +166,11 @@ impl Error {
     /// Whether the same call may succeed if it is made again, without anything else being done first.
     #[must_use]
     pub fn is_retriable(&self) -> bool {
+        self.inner.reach == Reach::Call && self.is_passing()
+    }
+
+    /// Whether the cause may be gone a little later, whatever it has taken with it.
+    pub(crate) fn is_passing(&self) -> bool {
         match self.inner.kind {
             ErrorKind::Unreachable | ErrorKind::Timeout => true,
             ErrorKind::Broker => self.inner.code.is_some_and(ErrorCode::is_retriable),
@@ -123,6 +183,7 @@ impl Error {
             | ErrorKind::RecordTooLarge
             | ErrorKind::Fenced
             | ErrorKind::TransactionAbortable
+            | ErrorKind::CommitFailed
             | ErrorKind::TransactionAborted
             | ErrorKind::OutcomeUnknown
             | ErrorKind::InvalidState
@@ -132,16 +193,16 @@ impl Error {
         }
     }
 
-    /// Whether the open transaction must be aborted before the producer can go on.
+    /// Whether the open transaction must be aborted before the producer can go on (KIP-1050: abortable).
     #[must_use]
     pub fn requires_abort(&self) -> bool {
-        self.inner.kind == ErrorKind::TransactionAbortable
+        self.inner.reach == Reach::Transaction
     }
 
-    /// Whether the object that reported this can only be closed.
+    /// Whether the object that reported this can only be closed (KIP-1050: fatal, or to be recovered from by a new producer).
     #[must_use]
     pub fn is_fatal(&self) -> bool {
-        matches!(self.inner.kind, ErrorKind::Fenced | ErrorKind::Closed)
+        self.inner.reach == Reach::Producer
     }
 }
 
@@ -151,6 +212,7 @@ impl fmt::Debug for Error {
             .field("kind", &self.inner.kind)
             .field("message", &self.inner.message)
             .field("code", &self.inner.code)
+            .field("reach", &self.inner.reach)
             .finish()
     }
 }
@@ -166,3 +228,24 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_one_thing_is_to_be_done_about_an_error() {
+        let timeout = Error::new(ErrorKind::Timeout, "late");
+        assert!(timeout.is_retriable() && !timeout.requires_abort() && !timeout.is_fatal());
+        let abortable = timeout.of_transaction();
+        assert!(!abortable.is_retriable() && abortable.requires_abort() && !abortable.is_fatal());
+        assert!(abortable.is_passing(), "it is worth another transaction");
+        let fatal = abortable.of_producer();
+        assert!(!fatal.is_retriable() && !fatal.requires_abort() && fatal.is_fatal());
+        let said_more = fatal.in_context(|text| format!("{text} again"));
+        assert!(said_more.is_fatal());
+        assert_eq!(said_more.kind(), ErrorKind::Timeout);
+        assert!(Error::new(ErrorKind::Fenced, "x").is_fatal());
+        assert!(Error::new(ErrorKind::CommitFailed, "x").requires_abort());
+    }
+}

@@ -34,6 +34,7 @@
 pub mod config;
 pub mod error;
 pub(crate) mod machine;
+mod offsets;
 pub mod record;
 
 #[cfg(feature = "runtime")]
@@ -54,6 +55,8 @@ mod transaction;
 #[doc(inline)]
 pub use error::{Error, ErrorKind, Result};
 #[doc(inline)]
+pub use offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
+#[doc(inline)]
 pub use record::{Header, Record};
 pub use sealwax_protocol::error_code::{ErrorClass, ErrorCode};
 pub use sealwax_protocol::fetch::IsolationLevel;
@@ -69,4 +72,4 @@ pub use producer::{
     Delivery, Producer, ProducerBuilder, RecordMetadata, TransactionalProducer, TransactionalProducerBuilder,
 };
 #[cfg(feature = "runtime")]
-pub use transaction::{CommitError, Committed, Transaction};
+pub use transaction::{CommitError, Committed, Resolution, Transaction};

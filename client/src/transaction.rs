@@ -1,13 +1,21 @@
 //! A transaction: borrowed from its producer, so that a second open one does not compile; consumed by commit and abort.
 
+mod one_shot;
+
+use std::collections::BTreeMap;
+
+use sealwax_protocol::ids::TopicPartition;
 use thiserror::Error;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::machine::transaction::Verdict;
+use crate::machine::transaction::{self, Verdict};
+use crate::offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
 use crate::producer::{Core, Delivery};
 use crate::record::Record;
 
-/// Proof that the broker confirmed a commit. Only [`Transaction::commit`] makes it.
+pub(crate) use one_shot::run;
+
+/// Proof that the broker confirmed a commit. Only [`Transaction::commit`] and [`crate::TransactionalProducer::resolve`] make it.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Committed {
@@ -25,8 +33,8 @@ pub enum CommitError {
     #[error("fenced: {0}")]
     Fenced(#[source] Error),
     /// An EndTxn may have reached the broker, but no answer tells what came of it: the transaction is committed or aborted as
-    /// a whole, and which of both must be found out by reading (the next [`crate::TransactionalProducer::begin`] is safe: it
-    /// re-initialises first).
+    /// a whole. [`crate::TransactionalProducer::resolve`] finds out which; the next [`crate::TransactionalProducer::begin`] is safe
+    /// also without that: it ends what is open still, and gets a new epoch where that is needed.
     #[error("whether the transaction was committed is unknown: {0}")]
     Unknown(#[source] Error),
     /// The producer is beyond use; the transaction was not committed by it.
@@ -49,6 +57,28 @@ impl From<CommitError> for Error {
     /// [`crate::ErrorKind::OutcomeUnknown`] stays unknown.
     fn from(error: CommitError) -> Self {
         error.error().clone()
+    }
+}
+
+/// How the last commit of a producer came out.
+#[derive(Debug)]
+#[must_use]
+pub enum Resolution {
+    /// Committed. Here is the proof that the commit itself could not give.
+    Committed(Committed),
+    /// Aborted: nothing of it is or will be visible to a read_committed reader.
+    Aborted(Error),
+    /// It still cannot be told, for this reason. It can be asked again.
+    Unknown(Error),
+}
+
+impl From<transaction::Resolution> for Resolution {
+    fn from(resolution: transaction::Resolution) -> Self {
+        match resolution {
+            transaction::Resolution::Committed => Self::Committed(Committed { _private: () }),
+            transaction::Resolution::Aborted(error) => Self::Aborted(error),
+            transaction::Resolution::Unknown(error) => Self::Unknown(error),
+        }
     }
 }
 
@@ -84,6 +114,44 @@ impl<'p> Transaction<'p> {
         Ok(delivery)
     }
 
+    /// Makes offsets of a consumer group part of the transaction: they are committed if and only if its records are (KIP-447). Resolves
+    /// when the group's coordinator has accepted them. An empty set is nothing.
+    ///
+    /// With [`ConsumerGroupMetadata::new`] they are committed by group id alone, without a live member. Of several offsets for a
+    /// partition the last one counts.
+    ///
+    /// # Errors
+    /// If an offset is negative, or the group is not named ([`ErrorKind::Config`]; nothing has happened). Else the transaction can
+    /// only be aborted ([`Error::requires_abort`]): the group has gone on without this member ([`ErrorKind::CommitFailed`]), a
+    /// permission is missing ([`ErrorKind::Authorization`], names the group), the coordinators did not take them within
+    /// `max.block.ms`, or something else had failed before. Or the producer is beyond use ([`Error::is_fatal`]).
+    ///
+    /// *Cancel safety*: if the future was polled once the offsets belong to the transaction, and [`Transaction::commit`] waits until
+    /// they are accepted; an abort drops them.
+    pub async fn send_offsets(
+        &mut self,
+        offsets: impl IntoIterator<Item = (TopicPartition, OffsetAndMetadata)>,
+        group: &ConsumerGroupMetadata,
+    ) -> Result<()> {
+        let offsets = checked(offsets.into_iter().collect(), group)?;
+        if offsets.is_empty() {
+            return Ok(());
+        }
+        let group = group.clone();
+        let handle = &self.core.handle;
+        let number = handle.with(|machine, now| machine.send_offsets(now, offsets, group))?;
+        handle
+            .wait_for(|machine, _| machine.offsets_accepted(number))
+            .await
+    }
+
+    /// The reason why this transaction can only be aborted, if that is so.
+    fn failure(&self) -> Option<Error> {
+        self.core
+            .handle
+            .with_quietly(|machine, _| machine.failure().cloned())
+    }
+
     /// Whether no record was taken yet.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -98,7 +166,8 @@ impl<'p> Transaction<'p> {
     /// # Errors
     /// See [`CommitError`]. A timeout is never turned into committed or aborted, unless no commit was ever written to a broker.
     ///
-    /// *Cancel safety*: the commit goes on in the background; the next `begin` waits for its verdict.
+    /// *Cancel safety*: if the future was polled once the commit goes on in the background; [`crate::TransactionalProducer::resolve`]
+    /// tells how it came out, and the next `begin` waits for that. A future that was never polled aborts the transaction.
     pub async fn commit(self) -> std::result::Result<Committed, CommitError> {
         let asked = self.core.handle.with(|machine, now| machine.commit(now));
         if let Err(error) = asked {
@@ -149,11 +218,59 @@ impl<'p> Transaction<'p> {
     }
 }
 
+fn checked(
+    offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+    group: &ConsumerGroupMetadata,
+) -> Result<BTreeMap<TopicPartition, OffsetAndMetadata>> {
+    let refuse = |message: String| Err(Error::new(ErrorKind::Config, message));
+    if group.group_id.is_empty() {
+        return refuse("offsets cannot be committed for a group without an id".to_owned());
+    }
+    if group.generation_id > 0 && group.member_id.is_empty() {
+        return refuse(format!(
+            "group {}: generation {} is that of a member, but the member id is empty",
+            group.group_id, group.generation_id
+        ));
+    }
+    match offsets.iter().find(|(_, committed)| committed.offset < 0) {
+        Some((partition, committed)) => refuse(format!(
+            "the offset {} for {partition} in group {} is negative",
+            committed.offset, group.group_id
+        )),
+        None => Ok(offsets),
+    }
+}
+
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         // After commit and abort this does nothing.
         self.core
             .handle
             .with(|machine, now| machine.abandon(now, self.serial));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_that_no_coordinator_would_take_are_refused() {
+        let offset = |offset| [(TopicPartition::new("in", 0), OffsetAndMetadata::new(offset))].into();
+        let group = ConsumerGroupMetadata::new("g");
+        assert!(checked(offset(0), &group).is_ok());
+        let memberless = ConsumerGroupMetadata {
+            generation_id: 3,
+            ..group.clone()
+        };
+        for (offsets, group, part) in [
+            (offset(-1), &group, "-1 for in-0 in group g"),
+            (offset(1), &ConsumerGroupMetadata::new(""), "without an id"),
+            (offset(1), &memberless, "generation 3"),
+        ] {
+            let error = checked(offsets, group).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Config);
+            assert!(error.to_string().contains(part), "{error}");
+        }
     }
 }

@@ -8,7 +8,9 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::demo::{self, Demo};
 use crate::kafka::{self, Cluster, Data, Missing, Version};
+use crate::latency::{self, Latency};
 use crate::outcome::Outcome;
+use crate::plants::{self, Plants};
 use crate::{deny, guards, layers, sizes, test, workspace};
 
 /// Tasks of the sealwax repository.
@@ -26,6 +28,8 @@ enum Verb {
     Kafka(Kafka),
     /// Kill -9 a worker again and again while it carries a file into Kafka, then count
     Demo(DemoArgs),
+    /// Measure how long a transaction of one record takes: ours, Java's and librdkafka's, in turns on the same broker
+    Latency(LatencyArgs),
     /// Prove that imports go one way, between packages and between rooms
     Layers,
     /// Check promises about the dependency tree: machines without tokio, no C, lints everywhere
@@ -34,6 +38,8 @@ enum Verb {
     Deny,
     /// Run every check and every test, those on real brokers included
     Test(Installing),
+    /// Break the client on purpose, one way after the other, and show which check sees it
+    Plants(PlantsArgs),
     /// Find files and functions that are too long, and files without a head
     Sizes,
 }
@@ -63,6 +69,34 @@ struct DemoArgs {
     /// Build sealwax with optimisations (takes longer to build than the demo takes to run)
     #[arg(long)]
     release: bool,
+    /// Install Java and Maven if they are missing (as root on Debian)
+    #[arg(long)]
+    install: bool,
+}
+
+#[derive(Debug, Args)]
+struct PlantsArgs {
+    /// Only plants whose name holds this
+    filter: Option<String>,
+    /// Also run the checks on real brokers (they take minutes for each plant)
+    #[arg(long)]
+    with_brokers: bool,
+}
+
+#[derive(Debug, Args)]
+struct LatencyArgs {
+    /// The Kafka version; may be repeated
+    #[arg(long = "version", default_values = ["3.9.1", "4.4.0"], value_parser = parse_version)]
+    versions: Vec<Version>,
+    /// How many transactions a round has
+    #[arg(long, default_value_t = 300)]
+    transactions: usize,
+    /// How many rounds each client has
+    #[arg(long, default_value_t = 9)]
+    rounds: usize,
+    /// Replace docs/evidence/latency.md with the report
+    #[arg(long)]
+    write: bool,
     /// Install Java and Maven if they are missing (as root on Debian)
     #[arg(long)]
     install: bool,
@@ -130,10 +164,18 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Verb::Demo(demo) => run_demo(&demo),
+        Verb::Latency(latency) => run_latency(latency),
         Verb::Layers => Ok(code(layers::check(&workspace::root()?)?)),
         Verb::Guards => Ok(code(guards::check(&workspace::root()?)?)),
         Verb::Deny => run_deny(),
         Verb::Test(test) => Ok(code(test::run(missing(test.install))?)),
+        Verb::Plants(arguments) => {
+            let plants = Plants {
+                filter: arguments.filter,
+                with_brokers: arguments.with_brokers,
+            };
+            Ok(code(plants::run(&plants)?))
+        }
         Verb::Sizes => Ok(code(sizes::check(&workspace::root()?)?)),
     }
 }
@@ -156,6 +198,17 @@ fn run_demo(arguments: &DemoArgs) -> Result<ExitCode> {
         missing: missing(arguments.install),
     };
     Ok(code(demo::run(&demo)?))
+}
+
+fn run_latency(arguments: LatencyArgs) -> Result<ExitCode> {
+    let latency = Latency {
+        versions: arguments.versions,
+        transactions: arguments.transactions,
+        rounds: arguments.rounds,
+        write: arguments.write,
+        missing: missing(arguments.install),
+    };
+    Ok(code(latency::run(&latency)?))
 }
 
 fn run_deny() -> Result<ExitCode> {

@@ -13,4 +13,4 @@ pub(crate) use address::Address;
 pub use client::ClientConfig;
 pub use consumer::ConsumerConfig;
 pub use partitioner::{Partitioner, Partitioning};
-pub use producer::{Acks, ProducerConfig};
+pub use producer::{Acks, EpochBump, ProducerConfig};

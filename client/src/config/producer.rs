@@ -18,6 +18,7 @@ pub(super) const MAX_REQUEST_SIZE: &str = "max.request.size";
 pub(super) const MAX_IN_FLIGHT: &str = "max.in.flight.requests.per.connection";
 pub(super) const DELIVERY_TIMEOUT_MS: &str = "delivery.timeout.ms";
 pub(super) const TRANSACTION_TIMEOUT_MS: &str = "transaction.timeout.ms";
+pub(super) const TRANSACTION_EPOCH_BUMP: &str = "sealwax.transaction.epoch.bump";
 pub(super) const ACKS: &str = "acks";
 pub(super) const RETRIES: &str = "retries";
 pub(super) const ENABLE_IDEMPOTENCE: &str = "enable.idempotence";
@@ -35,6 +36,18 @@ pub(super) const IN_FLIGHT: RangeInclusive<u64> = 1..=i32::MAX as u64;
 pub(super) const ATTEMPTS: RangeInclusive<u64> = 0..=i32::MAX as u64;
 /// A broker recognises repeats of its last five batches.
 const MAX_IN_FLIGHT_OF_IDEMPOTENT: usize = 5;
+
+/// When a transaction gets an epoch of its own on a cluster that speaks the older transaction protocol (`transaction.version` below 2:
+/// every Kafka before 4.0). Under the newer one each transaction has its own anyway (KIP-890).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EpochBump {
+    /// `needed`: after a transaction of which a request may still be on its way (KAFKA-17754). It costs nothing where nothing went wrong.
+    #[default]
+    WhenNeeded,
+    /// `every`: after every transaction of which the coordinator knows, by one more request (InitProducerId). Then nothing that is
+    /// delayed on its way, by whatever stands between client and broker, can touch a later transaction.
+    EveryTransaction,
+}
 
 /// Who must have a batch before it counts as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -96,6 +109,8 @@ pub struct ProducerConfig {
     /// `partitioner.availability.timeout.ms`: a broker that has taken nothing for longer than this, although something waits for it, gets no
     /// sticky partition; zero, the default, lets it. Only with adaptive partitioning.
     pub partitioner_availability_timeout: Duration,
+    /// `sealwax.transaction.epoch.bump` (no key of Kafka's), `needed` or `every`. Default `needed`. Transactional only.
+    pub epoch_bump: EpochBump,
 }
 
 impl Default for ProducerConfig {
@@ -116,6 +131,7 @@ impl Default for ProducerConfig {
             partitioner_ignore_keys: false,
             partitioner_adaptive_partitioning: true,
             partitioner_availability_timeout: Duration::ZERO,
+            epoch_bump: EpochBump::WhenNeeded,
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::partitioner::{PARTITIONER, PARTITIONER_CLASS, Partitioning};
 use super::producer::{
     ACKS, ATTEMPTS, AVAILABILITY_TIMEOUT_MS, Acks, BATCH_SIZE, BUFFER_MEMORY, DELIVERY_TIMEOUT_MS,
-    ENABLE_IDEMPOTENCE, IN_FLIGHT, LINGER_MS, MAX_BLOCK_MS, MAX_IN_FLIGHT, MAX_REQUEST_SIZE, MEMORY,
-    ProducerConfig, RETRIES, SIZE, TIMEOUT, TRANSACTION_TIMEOUT_MS,
+    ENABLE_IDEMPOTENCE, EpochBump, IN_FLIGHT, LINGER_MS, MAX_BLOCK_MS, MAX_IN_FLIGHT, MAX_REQUEST_SIZE,
+    MEMORY, ProducerConfig, RETRIES, SIZE, TIMEOUT, TRANSACTION_EPOCH_BUMP, TRANSACTION_TIMEOUT_MS,
 };
 use super::value::{MILLIS, invalid, millis, number};
 use crate::error::{Error, ErrorKind, Result};
@@ -56,6 +56,7 @@ impl ProducerConfig {
             MAX_IN_FLIGHT => self.max_in_flight = number(key, value, &IN_FLIGHT)?,
             DELIVERY_TIMEOUT_MS => self.delivery_timeout = millis(key, value, &MILLIS)?,
             TRANSACTION_TIMEOUT_MS => self.transaction_timeout = millis(key, value, &TIMEOUT)?,
+            TRANSACTION_EPOCH_BUMP => self.epoch_bump = epoch_bump(value)?,
             RETRIES => self.retries = number(key, value, &ATTEMPTS)?,
             ACKS => self.acks = acks(value)?,
             ENABLE_IDEMPOTENCE => self.enable_idempotence = Some(boolean(key, value)?),
@@ -87,6 +88,14 @@ fn acks(value: &str) -> Result<Acks> {
         "1" => Ok(Acks::Leader),
         "all" | "-1" => Ok(Acks::All),
         _ => Err(invalid(ACKS, value, "0, 1, all or -1")),
+    }
+}
+
+fn epoch_bump(value: &str) -> Result<EpochBump> {
+    match value.trim() {
+        "needed" => Ok(EpochBump::WhenNeeded),
+        "every" => Ok(EpochBump::EveryTransaction),
+        _ => Err(invalid(TRANSACTION_EPOCH_BUMP, value, "needed or every")),
     }
 }
 
@@ -130,6 +139,7 @@ mod tests {
             ("max.in.flight.requests.per.connection", "3"),
             ("delivery.timeout.ms", "30000"),
             ("transaction.timeout.ms", "10000"),
+            ("sealwax.transaction.epoch.bump", "every"),
             ("acks", "-1"),
             ("retries", "8"),
             ("enable.idempotence", "TRUE"),
@@ -157,6 +167,7 @@ mod tests {
             partitioner_ignore_keys: true,
             partitioner_adaptive_partitioning: false,
             partitioner_availability_timeout: Duration::from_millis(250),
+            epoch_bump: EpochBump::EveryTransaction,
         };
         assert_eq!(config, expected);
         assert_eq!(unknown, [("transactional.id", "t")]);
@@ -176,6 +187,7 @@ mod tests {
                 "from 1 to 2147483647",
             ),
             ("transaction.timeout.ms", "0", "from 1 to 2147483647"),
+            ("sealwax.transaction.epoch.bump", "always", "needed or every"),
             ("acks", "2", "0, 1, all or -1"),
             ("retries", "-1", "from 0 to 2147483647"),
             ("enable.idempotence", "yes", "true or false"),

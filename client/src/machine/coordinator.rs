@@ -12,6 +12,7 @@ use sealwax_protocol::messages::{FindCoordinatorRequest, FindCoordinatorResponse
 
 use crate::error::{Error, ErrorKind};
 use crate::machine::CoordinatorKind;
+use crate::machine::acl::{self, Operation, Resource};
 use crate::machine::metadata::Broker;
 
 /// What a coordinator is looked up for.
@@ -100,13 +101,20 @@ pub(crate) fn classify(key: &CoordinatorKey, response: &FindCoordinatorResponse)
         };
     }
     let detail = entry.error_message.as_ref().map_or("", |text| text.as_str());
+    let lacks = |resource, includes: &str| {
+        let detail = format!(
+            "{} ({includes} includes it)",
+            acl::missing(Operation::Describe, resource)
+        );
+        LookupAnswer::Refused(failure(ErrorKind::Authorization, key, Some(code), &detail))
+    };
     match code {
         ErrorCode::TRANSACTION_ABORTABLE => {
             LookupAnswer::Refused(failure(ErrorKind::TransactionAbortable, key, Some(code), detail))
         }
-        ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        | ErrorCode::GROUP_AUTHORIZATION_FAILED
-        | ErrorCode::CLUSTER_AUTHORIZATION_FAILED => {
+        ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED => lacks(Resource::TransactionalId(&key.1), "Write"),
+        ErrorCode::GROUP_AUTHORIZATION_FAILED => lacks(Resource::Group(&key.1), "Read"),
+        ErrorCode::CLUSTER_AUTHORIZATION_FAILED => {
             LookupAnswer::Refused(failure(ErrorKind::Authorization, key, Some(code), detail))
         }
         _ if code.is_retriable() => LookupAnswer::Later(failure(ErrorKind::Broker, key, Some(code), detail)),
@@ -180,6 +188,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_missing_permission_is_named_with_the_command_that_grants_it() {
+        let code = ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED;
+        let LookupAnswer::Refused(error) = classify(&key(), &answer(code)) else {
+            panic!("not refused");
+        };
+        assert_eq!(error.kind(), ErrorKind::Authorization);
+        let text = error.to_string();
+        assert!(
+            text.contains("--operation Describe --transactional-id orders-1"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! empty: [`Machine::poll_directive`], [`Machine::poll_request`], [`Machine::poll_event`], and at last [`Machine::poll_timeout`].
 
 pub(crate) mod accumulator;
+pub(crate) mod acl;
 pub(crate) mod admin;
 pub(crate) mod coordinator;
 pub(crate) mod fetch;

@@ -20,6 +20,7 @@ use crate::machine::metadata::ClusterMetadata;
 use crate::machine::metadata::refresh::MetadataMachine;
 use crate::machine::peer::{LinkState, Peer, choose};
 use crate::machine::retry::Backoff;
+use crate::machine::transaction::version;
 use crate::machine::{ClusterView, Destination, Directive, Lane, Outbound, RequestFailure, RequestId};
 use crate::runtime::link::{LinkSettings, Observer};
 use crate::runtime::lookup::{Coordinators, Waiting};
@@ -314,13 +315,12 @@ struct Watcher(Weak<Cluster>);
 impl Observer for Watcher {
     fn connected(&self, _peer: Peer, versions: &ApiVersions) {
         let Some(cluster) = self.0.upgrade() else { return };
-        let features = versions.features();
+        let told = version::usable_features(versions);
         cluster.view.send_if_modified(|view| {
-            let newer = features.epoch > view.features.epoch;
-            if newer {
-                view.features = features;
-            }
-            newer
+            let features = version::merge_features(view.features, told);
+            let is_news = features != view.features;
+            view.features = features;
+            is_news
         });
     }
 

@@ -4,6 +4,7 @@
 mod brokers;
 mod buffer;
 mod cancel;
+mod crowd;
 mod many;
 mod reading;
 mod timeout;

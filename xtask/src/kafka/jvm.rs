@@ -53,6 +53,17 @@ impl Jvm {
         Ok(command)
     }
 
+    /// A JVM that compiles and runs a source file of ours against Kafka's jars, with the optimising compiler; needs a JDK. The caller adds the
+    /// program's arguments.
+    ///
+    /// # Errors
+    /// If the logging configuration cannot be written.
+    pub(crate) fn source(&self, file: &Path) -> Result<Command> {
+        let mut command = self.command(&self.jars, Voice::Tool, 256)?;
+        command.arg(file);
+        Ok(command)
+    }
+
     fn command(&self, config_dir: &Path, voice: Voice, heap_mib: u32) -> Result<Command> {
         let logging = self.version.logging();
         let file = config_dir.join(logging::file_name(logging));

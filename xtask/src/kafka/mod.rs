@@ -3,6 +3,7 @@
 //! [`Cluster`] is the face for tests, [`up()`] and [`down()`] the one for the command line. The flow of a boot:
 //! `versions` → `jars`/`java` → `jvm` → `layout` + `ports` + `properties` → `format` → `node` → `ready`.
 
+mod acls;
 mod builder;
 mod cluster;
 mod consumer;
@@ -24,6 +25,7 @@ mod up;
 mod versions;
 mod wire;
 
+pub use acls::{AUTHORIZER, AclOperation, AclResource, allow, restrict};
 pub use builder::ClusterBuilder;
 pub use cluster::{Cluster, Node};
 pub use consumer::{ConsoleConsumer, Isolation};

@@ -209,7 +209,7 @@ fn address_of(metadata: &MetadataResponse, id: BrokerId) -> Result<String> {
     Ok(format!("{}:{}", broker.host.as_str(), broker.port))
 }
 
-fn connect_any(bootstrap: &str) -> Result<Wire> {
+pub(super) fn connect_any(bootstrap: &str) -> Result<Wire> {
     let mut last = anyhow::Error::msg("the bootstrap list is empty");
     for address in bootstrap.split(',') {
         match Wire::connect(address, LIMIT) {

@@ -185,7 +185,7 @@ const CLIENT: &[RoomRule] = &[
     },
     RoomRule {
         name: "record",
-        paths: &["record"],
+        paths: &["record", "offsets"],
         may_import: &["error"],
     },
     RoomRule {

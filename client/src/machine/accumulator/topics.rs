@@ -12,6 +12,7 @@ use super::partitioner::{self, PartitionerSettings};
 use super::queue::{Order, PartitionQueue};
 use crate::config::{Partitioner, Partitioning};
 use crate::error::{Error, ErrorKind};
+use crate::machine::acl::{self, Operation, Resource};
 use crate::machine::metadata::{ClusterMetadata, TopicMetadata};
 use crate::record::Record;
 
@@ -224,11 +225,14 @@ impl<T> Topic<T> {
     pub(crate) fn refusal(&self) -> Option<Error> {
         let (kind, mend) = match self.error_code {
             ErrorCode::TOPIC_AUTHORIZATION_FAILED => {
-                (ErrorKind::Authorization, "grant DESCRIBE and WRITE on the topic")
+                let lack = acl::missing(Operation::Describe, Resource::Topic(&self.name));
+                let mend =
+                    format!("{lack} (Write includes it; a topic that is to be created needs Create too)");
+                (ErrorKind::Authorization, mend)
             }
             ErrorCode::INVALID_TOPIC_EXCEPTION => (
                 ErrorKind::UnknownTopic,
-                "a topic's name has 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'",
+                "a topic's name has 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'".to_owned(),
             ),
             _ => return None,
         };

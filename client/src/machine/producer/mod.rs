@@ -5,19 +5,22 @@
 //!
 //! A plain producer has no use for the transaction's part: it never asks for a producer id, and sends under none.
 
+mod markers;
 mod request;
 mod response;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sealwax_protocol::ids::{NodeId, ProducerIdAndEpoch};
+use sealwax_protocol::ids::{NodeId, ProducerIdAndEpoch, TopicPartition};
+use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::ResponseBody;
 use sealwax_protocol::version::{FinalizedFeatures, VersionRange};
 
+use self::markers::Markers;
 use self::response::{Answer, Asked};
 use crate::config::{Acks, ProducerConfig};
 use crate::error::{Error, ErrorKind};
@@ -27,8 +30,11 @@ use crate::machine::accumulator::{
 };
 use crate::machine::metadata::ClusterMetadata;
 use crate::machine::retry::Backoff;
-use crate::machine::transaction::{self, Sender, TransactionManager, Verdict};
-use crate::machine::{ClusterView, Directive, Machine, Outbound, RequestFailure, RequestId};
+use crate::machine::transaction::{self, Resolution, Sender, TransactionManager, Verdict};
+use crate::machine::{
+    ClusterView, CoordinatorKind, Destination, Directive, Lane, Machine, Outbound, RequestFailure, RequestId,
+};
+use crate::offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
 use crate::record::Record;
 
 /// Versions of Produce for a plain producer.
@@ -51,6 +57,7 @@ pub(crate) struct Settings {
 #[derive(Debug)]
 enum Call {
     Transactional,
+    Markers,
     Produce(NodeId, Vec<Asked>),
 }
 
@@ -82,6 +89,7 @@ pub(crate) struct ProducerMachine<T> {
     settings: Settings,
     accumulator: RecordAccumulator<T>,
     transactions: TransactionManager,
+    markers: Markers,
     calls: HashMap<RequestId, Call>,
     /// Produce requests on the wire.
     in_flight: HashMap<NodeId, usize>,
@@ -119,6 +127,7 @@ impl<T> ProducerMachine<T> {
                 .transactional_id
                 .clone()
                 .map(|id| (id, config.transaction_timeout)),
+            epoch_bump: config.epoch_bump,
             request_timeout: settings.request_timeout,
             max_block: config.max_block,
             backoff: settings.backoff,
@@ -126,6 +135,7 @@ impl<T> ProducerMachine<T> {
         Self {
             accumulator: RecordAccumulator::new(accumulator, rng.fork()),
             transactions: TransactionManager::new(transactions, rng),
+            markers: Markers::Past,
             settings,
             calls: HashMap::new(),
             in_flight: HashMap::new(),
@@ -217,7 +227,7 @@ impl<T> ProducerMachine<T> {
             Handle::Dropped(earlier) => Handle::Dropped(earlier.min(until)),
         };
         let ticket = self.accumulator.flush();
-        self.transactions.abandon_all();
+        self.transactions.wind_up();
         self.reconcile(now);
         ticket
     }
@@ -233,6 +243,7 @@ impl<T> ProducerMachine<T> {
         self.reconcile(now);
         let begun = self.transactions.begin(self.features)?;
         if begun.is_ok() {
+            self.markers.begun(now);
             self.accumulator.deliver();
         }
         Some(begun)
@@ -259,6 +270,45 @@ impl<T> ProducerMachine<T> {
         Ok(())
     }
 
+    /// Makes offsets of a consumer group part of the transaction. The number names them in [`ProducerMachine::offsets_accepted`].
+    ///
+    /// # Errors
+    /// If the transaction is not open.
+    pub(crate) fn send_offsets(
+        &mut self,
+        now: Instant,
+        offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+        group: ConsumerGroupMetadata,
+    ) -> Result<u64, Error> {
+        self.transactions.send_offsets(now, offsets, group)
+    }
+
+    /// Whether these offsets are part of the transaction, or why they never will be; `None` as long as that is open.
+    pub(crate) fn offsets_accepted(&self, number: u64) -> Option<Result<(), Error>> {
+        self.transactions.offsets_accepted(number)
+    }
+
+    /// Asks what became of the last commit, if that is unknown.
+    pub(crate) fn resolve(&mut self, now: Instant) {
+        self.transactions.resolve(now);
+    }
+
+    /// How the last commit came out; `None` as long as that is open.
+    pub(crate) fn resolution(&self) -> Option<Result<Resolution, Error>> {
+        self.transactions.resolution()
+    }
+
+    /// The reason why the open transaction can only be aborted, if that is so.
+    pub(crate) const fn failure(&self) -> Option<&Error> {
+        self.transactions.failure()
+    }
+
+    /// Puts an end to whatever is open, also to a transaction whose outcome is unknown.
+    pub(crate) fn wind_up(&mut self, now: Instant) {
+        self.transactions.wind_up();
+        self.reconcile(now);
+    }
+
     /// The handle of this transaction is gone: aborts it if nobody has asked for its end.
     pub(crate) fn abandon(&mut self, now: Instant, serial: u64) {
         self.transactions.abandon(serial);
@@ -281,7 +331,13 @@ impl<T> ProducerMachine<T> {
             self.transactions.batch_failed(now, failure);
         }
         self.transactions.handle_timeout(now);
+        if self.accumulator.all_resolved().is_none() {
+            self.transactions.expire(now);
+        }
         self.transactions.prepare(self.features);
+        if let Handle::Dropped(_) = self.handle {
+            self.transactions.wind_up();
+        }
         self.reconcile(now);
         if let Handle::Dropped(until) = self.handle
             && until <= now
@@ -336,7 +392,34 @@ impl<T> ProducerMachine<T> {
         self.transactions.poll_request(now, id, proof)
     }
 
+    /// Asks whether the markers of the transaction before are written.
+    fn poll_markers(&mut self, now: Instant, id: RequestId) -> Option<Outbound> {
+        let transactional_id = self.settings.transactional_id.as_ref()?;
+        if !self.markers.ask(now) {
+            return None;
+        }
+        let body = RequestBody::from(markers::request(transactional_id));
+        self.calls.insert(id, Call::Markers);
+        Some(Outbound {
+            id,
+            to: Destination::Coordinator(CoordinatorKind::Transaction, Arc::clone(transactional_id)),
+            lane: Lane::Coordinator,
+            versions: body.versions(),
+            body,
+            deadline: now + self.settings.request_timeout,
+        })
+    }
+
+    /// Whether this request asks for the markers.
+    #[cfg(test)]
+    pub(crate) fn asks_for_markers(&self, id: RequestId) -> bool {
+        matches!(self.calls.get(&id), Some(Call::Markers))
+    }
+
     fn poll_produce(&mut self, now: Instant, id: RequestId) -> Option<Outbound> {
+        if self.markers.hold_until(now).is_some() {
+            return None;
+        }
         let sender = self.sender()?;
         let max_in_flight = self.settings.config.max_in_flight;
         let gate = Gate {
@@ -345,7 +428,7 @@ impl<T> ProducerMachine<T> {
             may_write: &|partition| self.transactions.may_write(partition),
         };
         let drained = self.accumulator.drain(now, id, &gate)?;
-        self.transactions.write_attempted();
+        self.transactions.write_attempted(now);
         let node = drained.node;
         let (asked, outbound) = request::build(
             now,
@@ -432,7 +515,11 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
     fn handle_response(&mut self, now: Instant, id: RequestId, result: Result<ResponseBody, RequestFailure>) {
         match self.calls.remove(&id) {
             None => {}
+            Some(Call::Markers) => self.markers.answered(&result),
             Some(Call::Transactional) => {
+                if let Ok(ResponseBody::EndTxn(response)) = &result {
+                    self.markers.ended(now, response);
+                }
                 self.transactions
                     .handle_response(now, result, &mut self.directives);
             }
@@ -472,7 +559,10 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
                 self.calls.insert(id, Call::Transactional);
                 outbound
             }
-            None => self.poll_produce(now, id)?,
+            None => match self.poll_markers(now, id) {
+                Some(outbound) => outbound,
+                None => self.poll_produce(now, id)?,
+            },
         };
         self.next_id += 1;
         Some(outbound)
@@ -493,6 +583,7 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
         let wakes = [
             self.accumulator.next_wake(now),
             self.transactions.next_wake(now),
+            self.markers.hold_until(now),
             closing,
         ];
         wakes.into_iter().flatten().min()

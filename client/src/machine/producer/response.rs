@@ -16,6 +16,7 @@ use crate::machine::RequestFailure;
 use crate::machine::accumulator::BatchOutcome;
 use crate::machine::accumulator::batch::Fate;
 use crate::machine::accumulator::topics::PartitionId;
+use crate::machine::acl::{self, Operation, Resource};
 
 /// A batch of a Produce request.
 #[derive(Debug, Clone)]
@@ -188,6 +189,7 @@ pub(crate) fn unanswered(failure: &RequestFailure) -> BatchOutcome {
             | ErrorKind::RecordTooLarge
             | ErrorKind::Fenced
             | ErrorKind::TransactionAbortable
+            | ErrorKind::CommitFailed
             | ErrorKind::TransactionAborted
             | ErrorKind::OutcomeUnknown
             | ErrorKind::InvalidState
@@ -246,7 +248,10 @@ fn outcome(
             BatchOutcome::Failed(error(ErrorKind::Broker, "the batch was refused"), fate)
         }
         Meaning::Unauthorized => BatchOutcome::Failed(
-            error(ErrorKind::Authorization, "WRITE on the topic is not granted"),
+            error(
+                ErrorKind::Authorization,
+                &acl::missing(Operation::Write, Resource::Topic(&asked.topic)),
+            ),
             Fate::Unwritten,
         ),
         Meaning::Fenced => {
@@ -255,14 +260,25 @@ fn outcome(
                 format!("another producer with transactional id {id} has taken over; this one must stop");
             BatchOutcome::Fatal(error(ErrorKind::Fenced, &what))
         }
-        Meaning::Fatal => BatchOutcome::Fatal(error(
-            match part.error_code {
-                ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-                | ErrorCode::CLUSTER_AUTHORIZATION_FAILED => ErrorKind::Authorization,
-                _ => ErrorKind::Broker,
-            },
-            "the producer cannot go on",
-        )),
+        Meaning::Fatal => {
+            let (kind, what) = fatal(part.error_code, transactional_id);
+            BatchOutcome::Fatal(error(kind, &what))
+        }
+    }
+}
+
+/// What is said of an answer after which the producer is beyond use.
+fn fatal(code: ErrorCode, transactional_id: Option<&str>) -> (ErrorKind, String) {
+    match code {
+        ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED => {
+            let resource = Resource::TransactionalId(transactional_id.unwrap_or_default());
+            (ErrorKind::Authorization, acl::missing(Operation::Write, resource))
+        }
+        ErrorCode::CLUSTER_AUTHORIZATION_FAILED => (
+            ErrorKind::Authorization,
+            acl::missing(Operation::IdempotentWrite, Resource::Cluster),
+        ),
+        _ => (ErrorKind::Broker, "the producer cannot go on".to_owned()),
     }
 }
 

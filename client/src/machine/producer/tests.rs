@@ -5,5 +5,8 @@ mod by_hand;
 mod closing;
 mod memory;
 mod numbers;
+mod offsets;
+mod outcomes;
 mod plain;
 mod splitting;
+mod transitions;

@@ -100,6 +100,16 @@ impl Coordinator {
         ErrorCode::NONE
     }
 
+    /// The state by the name of DescribeTransactions. Here the markers are written at once.
+    pub(crate) const fn state(&self) -> &'static str {
+        match self.phase {
+            Phase::Empty => "Empty",
+            Phase::Ongoing => "Ongoing",
+            Phase::CompleteCommit => "CompleteCommit",
+            Phase::CompleteAbort => "CompleteAbort",
+        }
+    }
+
     /// The verification of a write (KIP-890 part 1).
     pub(crate) fn has(&self, producer: (i64, i16), partition: &TopicPartition) -> bool {
         producer == (self.id, self.epoch)

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::{NodeId, Sequence, TopicPartition};
+use sealwax_protocol::messages::DescribeTransactionsResponse;
 use sealwax_protocol::produce::ProduceResponse;
 use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::ResponseBody;
@@ -20,8 +21,9 @@ use crate::machine::accumulator::Refusal;
 use crate::machine::accumulator::batch::{BatchResult, Results};
 use crate::machine::producer::{ProducerMachine, Settings};
 use crate::machine::retry::Backoff;
-use crate::machine::transaction::Verdict;
-use crate::machine::{Destination, Lane, Machine, Outbound, RequestFailure, RequestId};
+use crate::machine::transaction::{Resolution, Verdict};
+use crate::machine::{CoordinatorKind, Destination, Lane, Machine, Outbound, RequestFailure, RequestId};
+use crate::offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
 use crate::record::Record;
 
 /// A record that was taken.
@@ -39,6 +41,8 @@ pub(crate) struct Taken {
 /// A machine, a model, and what lies between them.
 pub(crate) struct Harness {
     pub(crate) machine: ProducerMachine<u64>,
+    /// How often markers were asked for.
+    pub(crate) described: usize,
     pub(crate) model: Model,
     pub(crate) now: Instant,
     pub(crate) taken: Vec<Taken>,
@@ -88,13 +92,15 @@ pub(crate) fn config() -> ProducerConfig {
     }
 }
 
+/// Some instant: only differences matter.
+#[allow(clippy::disallowed_methods, reason = "an Instant cannot be made otherwise")]
+pub(crate) fn instant() -> Instant {
+    Instant::now()
+}
+
 impl Harness {
     pub(crate) fn new(model: Model, transactional: bool, config: ProducerConfig, seed: u64) -> Self {
-        #[allow(
-            clippy::disallowed_methods,
-            reason = "an Instant cannot be made otherwise; only differences matter"
-        )]
-        let now = Instant::now();
+        let now = instant();
         let is_plain = !config.is_idempotent();
         let settings = Settings {
             request_timeout: config.max_block / 2,
@@ -109,6 +115,7 @@ impl Harness {
         machine.handle_cluster(now, &model.view());
         Self {
             machine,
+            described: 0,
             model,
             now,
             taken: Vec::new(),
@@ -212,6 +219,31 @@ impl Harness {
         self.verdict(serial)
     }
 
+    /// Sends an offset of `in-0`, and plays until it is accepted or not.
+    pub(crate) fn send_offset(&mut self, offset: i64, group: ConsumerGroupMetadata) -> Result<(), Error> {
+        let offsets = [(TopicPartition::new("in", 0), OffsetAndMetadata::new(offset))].into();
+        let number = self.machine.send_offsets(self.now, offsets, group)?;
+        for _ in 0..10_000 {
+            if let Some(accepted) = self.machine.offsets_accepted(number) {
+                return accepted;
+            }
+            self.advance();
+        }
+        panic!("no answer about the offsets");
+    }
+
+    /// Asks how the last commit came out, and plays until that is told.
+    pub(crate) fn resolve(&mut self) -> Result<Resolution, Error> {
+        self.machine.resolve(self.now);
+        for _ in 0..10_000 {
+            if let Some(resolution) = self.machine.resolution() {
+                return resolution;
+            }
+            self.advance();
+        }
+        panic!("the question has no answer");
+    }
+
     /// Plays until there is a verdict.
     pub(crate) fn verdict(&mut self, serial: u64) -> Verdict {
         for _ in 0..10_000 {
@@ -267,6 +299,10 @@ impl Harness {
     pub(crate) fn collect(&mut self) {
         while self.machine.poll_directive().is_some() {}
         while let Some(outbound) = self.machine.poll_request(self.now) {
+            if self.machine.asks_for_markers(outbound.id) {
+                self.describe(outbound.id);
+                continue;
+            }
             let incomplete = self.next_batch - u64::try_from(self.results.len()).expect("few");
             let pending_events = self.drain_events();
             self.watch.request(
@@ -280,6 +316,13 @@ impl Harness {
         self.drain_events();
     }
 
+    /// Markers are written at once here, and nothing but time depends on their description: it meets no faults.
+    fn describe(&mut self, id: RequestId) {
+        self.described += 1;
+        let none = ResponseBody::DescribeTransactions(DescribeTransactionsResponse::default());
+        self.machine.handle_response(self.now, id, Ok(none));
+    }
+
     /// The requests that left since this was asked last, oldest first.
     pub(crate) fn take_sent(&mut self) -> Vec<&'static str> {
         std::mem::take(&mut self.sent)
@@ -290,6 +333,9 @@ impl Harness {
                 RequestBody::Produce(_) => "Produce",
                 RequestBody::EndTxn(request) if request.committed => "EndTxn(commit)",
                 RequestBody::EndTxn(_) => "EndTxn(abort)",
+                RequestBody::AddOffsetsToTxn(_) => "AddOffsetsToTxn",
+                RequestBody::TxnOffsetCommit(_) => "TxnOffsetCommit",
+                RequestBody::DescribeTransactions(_) => "DescribeTransactions",
                 _ => "other",
             })
             .collect()
@@ -356,6 +402,12 @@ impl Harness {
         self.watch.answer(&outbound, &result);
         self.machine.handle_response(self.now, outbound.id, result);
         true
+    }
+
+    /// What comes of a request that was taken from the machine by hand.
+    pub(crate) fn answer(&mut self, outbound: &Outbound) -> Result<ResponseBody, RequestFailure> {
+        let fault = self.faults.pop_front().unwrap_or(Fault::None);
+        self.meet(fault, outbound)
     }
 
     fn meet(&mut self, fault: Fault, outbound: &Outbound) -> Result<ResponseBody, RequestFailure> {
@@ -471,7 +523,16 @@ impl Watch {
                 );
                 self.transactional(outbound, producer);
             }
-            RequestBody::InitProducerId(_) => self.one_call(outbound),
+            RequestBody::AddOffsetsToTxn(request) => {
+                self.transactional(outbound, (request.producer_id.0, request.producer_epoch));
+            }
+            RequestBody::TxnOffsetCommit(request) => {
+                self.transactional(outbound, (request.producer_id.0, request.producer_epoch));
+                let group =
+                    Destination::Coordinator(CoordinatorKind::Group, request.group_id.0.as_str().into());
+                assert_eq!(outbound.to, group, "offsets go to the group's coordinator");
+            }
+            RequestBody::InitProducerId(_) | RequestBody::DescribeTransactions(_) => self.one_call(outbound),
             other => panic!("a producer sent {other:?}"),
         }
     }
@@ -614,6 +675,12 @@ impl Watch {
                         request.v3_and_below_producer_id.0,
                         request.v3_and_below_producer_epoch,
                     ));
+                }
+                RequestBody::AddOffsetsToTxn(request) => {
+                    self.tainted = Some((request.producer_id.0, request.producer_epoch));
+                }
+                RequestBody::TxnOffsetCommit(request) if outbound.versions.max <= 4 => {
+                    self.tainted = Some((request.producer_id.0, request.producer_epoch));
                 }
                 RequestBody::EndTxn(request) if outbound.versions.max <= 4 => {
                     self.tainted = Some((request.producer_id.0, request.producer_epoch));

@@ -9,8 +9,13 @@ use sealwax_protocol::ids::{LeaderEpoch, NodeId, TopicPartition};
 use sealwax_protocol::messages::add_partitions_to_txn_response::{
     AddPartitionsToTxnPartitionResult, AddPartitionsToTxnTopicResult,
 };
+use sealwax_protocol::messages::describe_transactions_response::TransactionState;
+use sealwax_protocol::messages::txn_offset_commit_response::{
+    TxnOffsetCommitResponsePartition, TxnOffsetCommitResponseTopic,
+};
 use sealwax_protocol::messages::{
-    AddPartitionsToTxnResponse, EndTxnResponse, InitProducerIdResponse, TopicName,
+    AddOffsetsToTxnResponse, AddPartitionsToTxnResponse, DescribeTransactionsResponse, EndTxnResponse,
+    InitProducerIdResponse, TopicName, TxnOffsetCommitRequest, TxnOffsetCommitResponse,
 };
 use sealwax_protocol::produce::{
     ProducePartitionResponse, ProduceRequest, ProduceResponse, ProduceTopicResponse,
@@ -37,6 +42,10 @@ pub(crate) struct Model {
     pub(crate) logs: BTreeMap<TopicPartition, Log>,
     /// The epoch of the next producer without transactions.
     pub(crate) plain_epoch: i16,
+    /// Committed offsets of the one partition that is read, by group.
+    pub(crate) offsets: BTreeMap<String, i64>,
+    /// Offsets of the open transaction.
+    pending_offsets: BTreeMap<String, i64>,
     next_plain_id: i64,
 }
 
@@ -50,6 +59,8 @@ impl Model {
                 .map(|index| (TopicPartition::new(TOPIC, index), Log::default()))
                 .collect(),
             plain_epoch: 0,
+            offsets: BTreeMap::new(),
+            pending_offsets: BTreeMap::new(),
             next_plain_id: 1,
         }
     }
@@ -132,8 +143,44 @@ impl Model {
                     self.write(partition, &Incoming::read(bytes), is_v2)
                 })
             }
+            RequestBody::AddOffsetsToTxn(request) => {
+                let producer = (request.producer_id.0, request.producer_epoch);
+                let code = self
+                    .coordinator
+                    .add(producer, &[group_partition(request.group_id.0.as_str())]);
+                ResponseBody::AddOffsetsToTxn(AddOffsetsToTxnResponse::default().with_error_code(code.0))
+            }
+            RequestBody::TxnOffsetCommit(request) => {
+                let code = self.commit_offsets(request, outbound.versions.min >= 5);
+                offsets_answer(request, code)
+            }
+            RequestBody::DescribeTransactions(request) => {
+                let state = TransactionState::default()
+                    .with_transactional_id(request.transactional_ids[0].clone())
+                    .with_transaction_state(StrBytes::from_static_str(self.coordinator.state()))
+                    .with_producer_id(self.coordinator.id.into())
+                    .with_producer_epoch(self.coordinator.epoch);
+                described(state)
+            }
             other => panic!("a producer sent {other:?}"),
         }
+    }
+
+    fn commit_offsets(&mut self, request: &TxnOffsetCommitRequest, is_v2: bool) -> ErrorCode {
+        let producer = (request.producer_id.0, request.producer_epoch);
+        let group = request.group_id.0.to_string();
+        let partition = group_partition(&group);
+        if is_v2 {
+            let code = self.coordinator.add(producer, std::slice::from_ref(&partition));
+            if code.is_error() {
+                return ErrorCode::INVALID_PRODUCER_EPOCH;
+            }
+        } else if !self.coordinator.has(producer, &partition) {
+            return ErrorCode::TRANSACTION_ABORTABLE;
+        }
+        let offset = request.topics[0].partitions[0].committed_offset;
+        self.pending_offsets.insert(group, offset);
+        ErrorCode::NONE
     }
 
     /// The open transaction runs into its timeout.
@@ -166,6 +213,10 @@ impl Model {
             } else {
                 Status::Aborted
             };
+            let pending = std::mem::take(&mut self.pending_offsets);
+            if *commit {
+                self.offsets.extend(pending);
+            }
             for partition in partitions {
                 if let Some(log) = self.logs.get_mut(partition) {
                     log.mark(*id, *epoch, status);
@@ -185,6 +236,16 @@ pub(crate) fn refusal(body: &RequestBody, code: ErrorCode) -> ResponseBody {
         RequestBody::EndTxn(_) => EndTxnResponse::default().with_error_code(code.0).into_body(),
         RequestBody::AddPartitionsToTxn(_) => add_partitions_answer(&added(body), code),
         RequestBody::Produce(request) => produce_answer(request, |_, _| Err(code)),
+        RequestBody::AddOffsetsToTxn(_) => {
+            ResponseBody::AddOffsetsToTxn(AddOffsetsToTxnResponse::default().with_error_code(code.0))
+        }
+        RequestBody::TxnOffsetCommit(request) => offsets_answer(request, code),
+        RequestBody::DescribeTransactions(request) => {
+            let state = TransactionState::default()
+                .with_transactional_id(request.transactional_ids[0].clone())
+                .with_error_code(code.0);
+            described(state)
+        }
         other => panic!("a producer sent {other:?}"),
     }
 }
@@ -199,6 +260,30 @@ pub(crate) fn unknown_producer(body: &RequestBody, log_start_offset: i64) -> Res
         }
     }
     answer
+}
+
+/// Where a group's offsets are written to.
+fn group_partition(group: &str) -> TopicPartition {
+    TopicPartition::new(format!("__consumer_offsets of {group}"), 0)
+}
+
+fn offsets_answer(request: &TxnOffsetCommitRequest, code: ErrorCode) -> ResponseBody {
+    let topics = request.topics.iter().map(|topic| {
+        let parts = topic.partitions.iter().map(|part| {
+            TxnOffsetCommitResponsePartition::default()
+                .with_partition_index(part.partition_index)
+                .with_error_code(code.0)
+        });
+        TxnOffsetCommitResponseTopic::default()
+            .with_name(topic.name.clone())
+            .with_partitions(parts.collect())
+    });
+    ResponseBody::TxnOffsetCommit(TxnOffsetCommitResponse::default().with_topics(topics.collect()))
+}
+
+fn described(state: TransactionState) -> ResponseBody {
+    let response = DescribeTransactionsResponse::default().with_transaction_states(vec![state]);
+    ResponseBody::DescribeTransactions(response)
 }
 
 /// The partitions that an AddPartitionsToTxn names.

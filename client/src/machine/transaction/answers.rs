@@ -1,40 +1,53 @@
-//! What an answer of the coordinator, or its absence, does to the state and the verdict. In: the answer, what was asked. Out: the next
-//! state; how to ask again, if that is what it means.
+//! What an answer of a coordinator, or its absence, does to the state: all but EndTxn (see `ending`). In: the answer, what was asked.
+//! Out: the next state; how to ask again, if that is what it means.
 
 use std::time::Instant;
 
 use sealwax_protocol::error_code::ErrorCode;
-use sealwax_protocol::ids::ProducerIdAndEpoch;
+use sealwax_protocol::ids::{ProducerIdAndEpoch, TopicPartition};
 
-use super::calls::Call;
-use super::end_txn::{self, Intent};
-use super::state::{AbortCause, Commit, EndedBefore, NextProducer, State};
-use super::{RetryKind, TransactionManager, TransactionVersion, Verdict, add_partitions, init_producer_id};
+use super::end_txn::leaves_doubt;
+use super::explain::fatal_kind;
+use super::last_commit::Resolution;
+use super::offsets::SentOffsets;
+use super::open::Doubt;
+use super::phase::{Inquiry, NextProducer};
+use super::rpc::Call;
+use super::state::State;
+use super::{
+    RetryKind, TransactionManager, TransactionVersion, add_offsets, add_partitions, describe_transactions,
+    init_producer_id, txn_offset_commit,
+};
 use crate::error::{Error, ErrorKind};
 use crate::machine::RequestFailure;
+use crate::machine::acl::{self, Operation, Resource};
 
 impl TransactionManager {
-    pub(super) fn init_answered(&mut self, code: ErrorCode, told: ProducerIdAndEpoch) -> Option<RetryKind> {
+    pub(super) fn init_answered(
+        &mut self,
+        now: Instant,
+        code: ErrorCode,
+        told: ProducerIdAndEpoch,
+    ) -> Option<RetryKind> {
         use init_producer_id::Outcome;
         match init_producer_id::classify(code) {
             Outcome::Initialized => self.change(|state| state.initialized(told)),
             Outcome::Retry(kind) => return Some(kind),
-            Outcome::Fenced => self.fail(&self.fenced(code)),
+            Outcome::Fenced => self.fail(&self.fenced(now, code)),
             Outcome::Refused => {
-                let error = match code {
-                    ErrorCode::TRANSACTION_ABORTABLE => self.refusal(ErrorKind::Broker, code),
-                    _ => self.refusal(ErrorKind::Authorization, code),
+                let kind = match code {
+                    ErrorCode::TRANSACTION_ABORTABLE => ErrorKind::Broker,
+                    _ => ErrorKind::Authorization,
                 };
+                let error = self.refusal(kind, code);
                 self.change(|state| state.refused(error));
             }
             Outcome::TimeoutTooLong => {
-                let timeout = self
-                    .settings
-                    .transactional
-                    .as_ref()
-                    .map_or(0, |(_, t)| t.as_millis());
                 let message = format!(
-                    "transaction.timeout.ms = {timeout} is not allowed; the broker's maximum is transaction.max.timeout.ms"
+                    "transactional id {}: transaction.timeout.ms = {} is above the broker's maximum, its setting \
+                     transaction.max.timeout.ms (900000 unless it was changed)",
+                    self.id(),
+                    self.timeout().as_millis()
                 );
                 self.fail(&Error::broker(ErrorKind::Config, code, message));
             }
@@ -43,115 +56,167 @@ impl TransactionManager {
         None
     }
 
-    pub(super) fn add_answered(&mut self, now: Instant, answer: add_partitions::Answer) -> Option<RetryKind> {
+    pub(super) fn partitions_answered(
+        &mut self,
+        now: Instant,
+        answer: add_partitions::Answer,
+    ) -> Option<RetryKind> {
         use add_partitions::Outcome;
         if let Some(open) = self.state.open_mut() {
             open.partitions_added(answer.added);
         }
         let (outcome, code, partition) = answer.worst?;
-        if leaves_doubt(code)
-            && let Some(open) = self.state.open_mut()
-        {
-            open.adding_in_doubt();
-        }
-        let abortable = |kind| {
+        self.note_doubt(code);
+        let abortable = |what: &str| {
             let message =
-                format!("{partition} could not be added to the transaction, which can only be aborted");
-            Error::broker(kind, code, message)
+                format!("{partition} could not be added to the transaction, which can only be aborted{what}");
+            Error::broker(ErrorKind::TransactionAbortable, code, message)
         };
         match outcome {
-            Outcome::Added => None,
-            Outcome::Retry(kind) => Some(kind),
-            Outcome::NotAttempted | Outcome::Abortable => {
-                self.abortable(now, abortable(ErrorKind::TransactionAbortable));
-                None
+            Outcome::Added => {}
+            Outcome::Retry(kind) => return Some(kind),
+            Outcome::Abortable if code == ErrorCode::TOPIC_AUTHORIZATION_FAILED => {
+                let lacks = acl::missing(Operation::Write, Resource::Topic(&partition.topic));
+                self.abortable(now, &abortable(&format!(": {lacks}")));
             }
+            Outcome::NotAttempted | Outcome::Abortable => self.abortable(now, &abortable("")),
             Outcome::AbortableWithBump => {
-                if let Some(open) = self.state.open_mut() {
-                    open.forbid_reuse();
-                }
-                self.abortable(now, abortable(ErrorKind::TransactionAbortable));
-                None
+                self.forbid_reuse();
+                self.abortable(now, &abortable(""));
             }
-            Outcome::Fenced => {
-                self.fail(&self.fenced(code));
-                None
-            }
-            Outcome::Fatal => {
-                self.fail(&self.refusal(fatal_kind(code), code));
-                None
-            }
-        }
-    }
-
-    pub(super) fn end_answered(
-        &mut self,
-        now: Instant,
-        code: ErrorCode,
-        intent: Intent,
-        version: TransactionVersion,
-        told: ProducerIdAndEpoch,
-    ) -> Option<RetryKind> {
-        use end_txn::Outcome;
-        if leaves_doubt(code) {
-            self.change(State::ending_in_doubt);
-        }
-        match end_txn::classify(code, intent, version) {
-            Outcome::Ended => self.confirmed(version, told),
-            Outcome::Retry(kind) => return self.repeat_unless_late(now, kind),
-            Outcome::NothingOpen => {
-                let verdict = self.abort_verdict();
-                self.end(verdict, NextProducer::ToBeAsked);
-            }
-            Outcome::AbortedByAnother => {
-                let verdict = Verdict::Aborted(self.aborted_elsewhere(code));
-                self.end(verdict, NextProducer::ToBeAsked);
-            }
-            Outcome::AbortedAlready => {
-                let verdict = Verdict::Aborted(self.aborted_elsewhere(code));
-                self.give_way(now);
-                self.settle(verdict, EndedBefore::Maybe);
-            }
-            Outcome::Abortable | Outcome::AbortableWithBump => {
-                let error = self.refusal(ErrorKind::TransactionAborted, code);
-                let cause = AbortCause::CommitFailed(error, now + self.commit_patience());
-                self.change(|state| state.settle(cause, EndedBefore::No));
-            }
-            Outcome::Unknown => {
-                let verdict = Verdict::Unknown(self.refusal(ErrorKind::OutcomeUnknown, code));
-                self.settle(verdict, EndedBefore::Maybe);
-            }
-            Outcome::Fenced => self.fail(&self.fenced(code)),
-            Outcome::FencedUnknown => {
-                self.decide(Verdict::Unknown(self.refusal(ErrorKind::OutcomeUnknown, code)));
-                self.fail(&self.fenced(code));
-            }
-            Outcome::FatalUnknown => {
-                self.decide(Verdict::Unknown(self.refusal(ErrorKind::OutcomeUnknown, code)));
-                self.fail(&self.refusal(fatal_kind(code), code));
-            }
+            Outcome::Fenced => self.fail(&self.fenced(now, code)),
             Outcome::Fatal => self.fail(&self.refusal(fatal_kind(code), code)),
         }
         None
     }
 
-    fn confirmed(&mut self, version: TransactionVersion, told: ProducerIdAndEpoch) {
-        let next = match version {
-            TransactionVersion::V1 => NextProducer::Same,
-            TransactionVersion::V2 if told.id.0 < 0 || told.epoch.0 < 0 => NextProducer::ToBeAsked,
-            TransactionVersion::V2 => NextProducer::Told(told),
+    pub(super) fn group_answered(
+        &mut self,
+        now: Instant,
+        group: String,
+        code: ErrorCode,
+    ) -> Option<RetryKind> {
+        use add_offsets::Outcome;
+        self.note_doubt(code);
+        let abortable = |kind, what: &str| {
+            let message = format!(
+                "group {group} could not be added to the transaction, which can only be aborted{what}"
+            );
+            Error::broker(kind, code, message)
         };
-        let verdict = match &self.state {
-            State::CommittingTransaction(..) => Verdict::Committed,
-            State::AbortingTransaction(..)
-            | State::Uninitialized(_)
-            | State::Initializing(_)
-            | State::Ready(_)
-            | State::InTransaction(_)
-            | State::AbortableError(..)
-            | State::FatalError(_) => self.abort_verdict(),
+        match add_offsets::classify(code) {
+            Outcome::Added => {
+                if let Some(open) = self.state.open_mut() {
+                    open.offsets_mut().group_added(group);
+                }
+            }
+            Outcome::Retry(kind) => return Some(kind),
+            Outcome::Abortable => self.abortable(now, &abortable(ErrorKind::TransactionAbortable, "")),
+            Outcome::AbortableWithBump => {
+                self.forbid_reuse();
+                self.abortable(now, &abortable(ErrorKind::TransactionAbortable, ""));
+            }
+            Outcome::Unauthorized => {
+                let lacks = acl::missing(Operation::Read, Resource::Group(&group));
+                self.abortable(now, &abortable(ErrorKind::Authorization, &format!(": {lacks}")));
+            }
+            Outcome::Fenced => self.fail(&self.fenced(now, code)),
+            Outcome::Fatal => self.fail(&self.refusal(fatal_kind(code), code)),
+        }
+        None
+    }
+
+    pub(super) fn offsets_answered(
+        &mut self,
+        now: Instant,
+        sent: &SentOffsets,
+        worst: Option<(txn_offset_commit::Outcome, ErrorCode, TopicPartition)>,
+    ) -> Option<RetryKind> {
+        use txn_offset_commit::Outcome;
+        let Some((outcome, code, partition)) = worst else {
+            if let Some(open) = self.state.open_mut() {
+                open.offsets_mut().next_accepted();
+            }
+            return None;
         };
-        self.end(verdict, next);
+        let group = sent.group.group_id.as_str();
+        let abortable = |kind, what: &str| {
+            let message = format!(
+                "the offset of {partition} in group {group} was refused, the transaction can only be aborted{what}"
+            );
+            Error::broker(kind, code, message)
+        };
+        match outcome {
+            Outcome::Accepted => {}
+            Outcome::Retry(kind) => return self.repeat_offsets(now, sent, kind, &code),
+            Outcome::Abortable => self.abortable(now, &abortable(ErrorKind::TransactionAbortable, "")),
+            Outcome::EndedByAnother => {
+                let error = self.with_age(now, &abortable(ErrorKind::TransactionAbortable, ""));
+                self.give_way(now);
+                self.abortable(now, &error);
+            }
+            Outcome::CommitFailed => {
+                let why = ": the group has gone on without this member, so that its partitions may belong to another by now; \
+                           rejoin, and begin again from the committed offsets";
+                self.abortable(now, &abortable(ErrorKind::CommitFailed, why));
+            }
+            Outcome::TopicUnauthorized => {
+                let lacks = acl::missing(Operation::Read, Resource::Topic(&partition.topic));
+                self.abortable(now, &abortable(ErrorKind::Authorization, &format!(": {lacks}")));
+            }
+            Outcome::GroupUnauthorized => {
+                let lacks = acl::missing(Operation::Read, Resource::Group(group));
+                self.abortable(now, &abortable(ErrorKind::Authorization, &format!(": {lacks}")));
+            }
+            Outcome::Fenced => self.fail(&self.fenced(now, code)),
+            Outcome::Fatal => self.fail(&self.refusal(fatal_kind(code), code)),
+        }
+        None
+    }
+
+    pub(super) fn described(
+        &mut self,
+        now: Instant,
+        told: Option<&describe_transactions::Description>,
+        producer: ProducerIdAndEpoch,
+        version: TransactionVersion,
+    ) -> Option<RetryKind> {
+        use describe_transactions::Outcome;
+        let State::OutcomeUnknown(_, Inquiry::Asked(until)) = &self.state else {
+            return None;
+        };
+        let until = *until;
+        let Some(told) = told else {
+            self.cannot_tell("the coordinator's answer does not speak of it", None);
+            return None;
+        };
+        let code = Some(told.code).filter(|code| code.is_error());
+        match describe_transactions::classify(told, producer, version) {
+            Outcome::Committed => self.learnt(Resolution::Committed),
+            Outcome::Aborted => {
+                let message = format!(
+                    "the coordinator of transactional id {} has aborted the transaction",
+                    self.id()
+                );
+                let error = Error::new(ErrorKind::TransactionAborted, message);
+                self.learnt(Resolution::Aborted(error));
+            }
+            Outcome::Open => self.change(|state| state.commit_again(until)),
+            Outcome::Retry(kind) if now < until => return Some(kind),
+            Outcome::Retry(_) => self.cannot_tell("the coordinator cannot tell at the moment", code),
+            Outcome::Unauthorized => {
+                let lacks = acl::missing(Operation::Describe, Resource::TransactionalId(self.id()));
+                self.cannot_tell(&lacks, code);
+            }
+            Outcome::Unknown => {
+                let why = format!(
+                    "the coordinator has gone on, to {} of producer id {} epoch {}; compare what readers see",
+                    told.state, told.producer.id.0, told.producer.epoch.0
+                );
+                self.cannot_tell(&why, code);
+            }
+        }
+        None
     }
 
     /// No answer. What may have arrived is remembered; the rest is as if nothing had been asked.
@@ -162,149 +227,126 @@ impl TransactionManager {
         failure: &RequestFailure,
     ) -> Option<RetryKind> {
         if let RequestFailure::Unanswered(_) = failure {
-            match call {
-                Call::InitProducerId => {}
-                Call::AddPartitions(_) => {
-                    if let Some(open) = self.state.open_mut() {
-                        open.adding_in_doubt();
-                        open.forbid_reuse();
-                    }
-                }
-                Call::EndTxn(..) => self.change(State::ending_in_doubt),
-            }
+            self.may_arrive(call);
         }
         let error = failure.error();
-        match (error.kind(), call) {
-            (ErrorKind::Authorization, Call::InitProducerId) => {
+        match (call, error.kind()) {
+            (_, ErrorKind::Closed) => self.fail(error),
+            (Call::InitProducerId, ErrorKind::Authorization) => {
                 self.change(|state| state.refused(error.clone()));
-                None
             }
-            (ErrorKind::UnsupportedVersion, Call::InitProducerId | Call::AddPartitions(_))
-            | (ErrorKind::Authorization | ErrorKind::Closed, _) => {
-                self.fail(error);
-                None
+            (
+                Call::InitProducerId | Call::AddPartitions(_) | Call::AddOffsets(_),
+                ErrorKind::UnsupportedVersion,
+            )
+            | (Call::AddPartitions(_) | Call::AddOffsets(_) | Call::EndTxn(..), ErrorKind::Authorization) => {
+                self.fail(error)
             }
-            (_, Call::InitProducerId | Call::AddPartitions(_)) => Some(RetryKind::LookUp),
-            (_, Call::EndTxn(..)) => self.repeat_unless_late(now, RetryKind::LookUp),
-        }
-    }
-
-    /// A commit is asked for again until its deadline. If none can have arrived the transaction can only end as aborted.
-    fn repeat_unless_late(&mut self, now: Instant, kind: RetryKind) -> Option<RetryKind> {
-        let State::CommittingTransaction(_, Commit::Asked { earlier, deadline }) = &self.state else {
-            return Some(kind);
-        };
-        if now < *deadline {
-            return Some(kind);
-        }
-        let id = self.transactional_id().map_or("", |id| id);
-        let waited = self.commit_patience().as_millis();
-        match earlier {
-            end_txn::EarlierAttempts::Answered => {
-                let message = format!(
-                    "the coordinator of transactional id {id} did not take the commit within {waited} ms; nothing is committed"
-                );
-                let error = Error::new(ErrorKind::TransactionAborted, message);
-                self.settle(Verdict::Aborted(error), EndedBefore::No);
+            // The group's coordinator lacks version 5, say, while the cluster is being upgraded; or it may not be looked up.
+            (
+                Call::TxnOffsetCommit(..),
+                ErrorKind::UnsupportedVersion | ErrorKind::Authorization | ErrorKind::TransactionAbortable,
+            )
+            | (Call::AddPartitions(_) | Call::AddOffsets(_), ErrorKind::TransactionAbortable) => {
+                self.abortable(now, error);
             }
-            end_txn::EarlierAttempts::Indefinite => {
-                let message = format!(
-                    "the coordinator of transactional id {id} did not confirm the commit within {waited} ms; the transaction \
-                     is committed or aborted as a whole, read with read_committed to find out"
-                );
-                let error = Error::new(ErrorKind::OutcomeUnknown, message);
-                self.settle(Verdict::Unknown(error), EndedBefore::Maybe);
+            (Call::InitProducerId | Call::AddPartitions(_) | Call::AddOffsets(_), _) => {
+                return Some(RetryKind::LookUp);
             }
+            (Call::TxnOffsetCommit(sent, _), _) => {
+                return self.repeat_offsets(now, sent, RetryKind::LookUp, error);
+            }
+            (Call::EndTxn(..), _) => return self.repeat_unless_late(now, RetryKind::LookUp),
+            (Call::DescribeTransactions(..), _) => return self.repeat_inquiry(now, error),
         }
         None
     }
 
-    fn abortable(&mut self, now: Instant, error: Error) {
-        let until = now + self.commit_patience();
-        self.change(|state| state.abortable(error, until));
-    }
-
-    fn settle(&mut self, verdict: Verdict, ended: EndedBefore) {
-        self.decide(verdict);
-        self.change(|state| state.settle(AbortCause::Settling, ended));
-    }
-
-    pub(super) fn end(&mut self, verdict: Verdict, next: NextProducer) {
-        self.decide(verdict);
-        self.change(|state| state.ended(next));
-    }
-
-    fn abort_verdict(&self) -> Verdict {
-        match &self.state {
-            State::AbortingTransaction(_, abort) => Verdict::Aborted(abort_reason(&abort.cause)),
-            State::CommittingTransaction(..)
-            | State::Uninitialized(_)
-            | State::Initializing(_)
-            | State::Ready(_)
-            | State::InTransaction(_)
-            | State::AbortableError(..)
-            | State::FatalError(_) => Verdict::Aborted(abort_reason(&AbortCause::Requested)),
+    fn may_arrive(&mut self, call: &Call) {
+        match call {
+            Call::InitProducerId | Call::DescribeTransactions(..) => {}
+            Call::AddPartitions(_) | Call::AddOffsets(_) => {
+                if let Some(open) = self.state.open_mut() {
+                    open.adding_in_doubt(Doubt::Unanswered);
+                    open.forbid_reuse();
+                }
+            }
+            Call::TxnOffsetCommit(..) => self.forbid_reuse(),
+            Call::EndTxn(..) => self.change(State::ending_in_doubt),
         }
     }
 
-    fn fenced(&self, code: ErrorCode) -> Error {
-        let id = self.transactional_id().map_or("", |id| id);
-        let message = format!(
-            "another producer with transactional id {id} has taken over, or the transaction timed out on the broker; \
-             this producer must stop"
-        );
-        Error::broker(ErrorKind::Fenced, code, message)
+    fn note_doubt(&mut self, code: ErrorCode) {
+        if leaves_doubt(code)
+            && let Some(open) = self.state.open_mut()
+        {
+            open.adding_in_doubt(Doubt::Denied);
+        }
     }
 
-    fn aborted_elsewhere(&self, code: ErrorCode) -> Error {
-        let id = self.transactional_id().map_or("", |id| id);
-        let message = format!(
-            "the commit was refused because the transaction of transactional id {id} is no longer open; \
-             it was open for longer than transaction.timeout.ms, or another producer is taking over"
-        );
-        Error::broker(ErrorKind::TransactionAborted, code, message)
+    fn forbid_reuse(&mut self) {
+        if let Some(open) = self.state.open_mut() {
+            open.forbid_reuse();
+        }
     }
 
-    fn refusal(&self, kind: ErrorKind, code: ErrorCode) -> Error {
-        let message = match self.transactional_id() {
-            Some(id) => format!("the coordinator of transactional id {id} refused the request"),
-            None => "the broker gave no producer id".to_owned(),
+    fn repeat_offsets(
+        &mut self,
+        now: Instant,
+        sent: &SentOffsets,
+        kind: RetryKind,
+        why: &dyn std::fmt::Display,
+    ) -> Option<RetryKind> {
+        if now < sent.until {
+            return Some(kind);
+        }
+        let error = self.offsets_overdue(sent, &format!(": {why}"));
+        self.abortable(now, &error);
+        None
+    }
+
+    /// The coordinators did not take offsets in time.
+    pub(super) fn offsets_overdue(&self, sent: &SentOffsets, why: &str) -> Error {
+        let message = format!(
+            "the offsets of group {} could not be made part of the transaction within {} ms{why}; it can only be aborted",
+            sent.group.group_id,
+            self.commit_patience().as_millis()
+        );
+        Error::new(ErrorKind::Timeout, message).of_transaction()
+    }
+
+    fn repeat_inquiry(&mut self, now: Instant, error: &Error) -> Option<RetryKind> {
+        let State::OutcomeUnknown(_, Inquiry::Asked(until)) = &self.state else {
+            return None;
         };
-        Error::broker(kind, code, message)
-    }
-}
-
-/// Whether a request that was answered with this code may have taken effect all the same: a coordinator whose write to its log was
-/// not acknowledged in time, or which moved meanwhile, says that it is not available, no coordinator, or loading; but the
-/// write may stand in the log, and then the next coordinator carries it out.
-const fn leaves_doubt(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::REQUEST_TIMED_OUT
-            | ErrorCode::COORDINATOR_NOT_AVAILABLE
-            | ErrorCode::NOT_COORDINATOR
-            | ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
-    )
-}
-
-/// What an aborted transaction's caller is told.
-pub(super) fn abort_reason(cause: &AbortCause) -> Error {
-    match cause {
-        AbortCause::CommitFailed(error, _) => error.clone(),
-        AbortCause::Requested | AbortCause::Settling => {
-            Error::new(ErrorKind::TransactionAborted, "the transaction was aborted")
+        let is_refused = matches!(
+            error.kind(),
+            ErrorKind::UnsupportedVersion | ErrorKind::Authorization
+        );
+        if !is_refused && now < *until {
+            return Some(RetryKind::LookUp);
         }
+        self.cannot_tell(&error.to_string(), error.code());
+        None
     }
-}
 
-const fn fatal_kind(code: ErrorCode) -> ErrorKind {
-    match code {
-        ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        | ErrorCode::CLUSTER_AUTHORIZATION_FAILED
-        | ErrorCode::TOPIC_AUTHORIZATION_FAILED => ErrorKind::Authorization,
-        ErrorCode::UNSUPPORTED_VERSION | ErrorCode::UNSUPPORTED_FOR_MESSAGE_FORMAT => {
-            ErrorKind::UnsupportedVersion
-        }
-        _ => ErrorKind::Broker,
+    /// What became of the commit is known, the next transaction needs an epoch of its own.
+    fn learnt(&mut self, resolution: Resolution) {
+        self.learn(resolution);
+        self.change(|state| state.ended(NextProducer::ToBeAsked));
+    }
+
+    /// What became of the commit cannot be told now.
+    pub(super) fn cannot_tell(&mut self, why: &str, code: Option<ErrorCode>) {
+        let message = format!(
+            "what became of the last commit of transactional id {} cannot be told: {why}",
+            self.id()
+        );
+        let error = match code {
+            Some(code) => Error::broker(ErrorKind::OutcomeUnknown, code, message),
+            None => Error::new(ErrorKind::OutcomeUnknown, message),
+        };
+        self.learn(Resolution::Unknown(error));
+        self.change(|state| state.inquire(Inquiry::NotAsked));
     }
 }

@@ -88,6 +88,19 @@ pub(crate) fn request(
         .into()
 }
 
+/// Whether a request that was answered with this code may have taken effect all the same: a coordinator whose write to its log was
+/// not acknowledged in time, or which moved meanwhile, says that it is not available, no coordinator, or loading; but the
+/// write may stand in the log, and then the next coordinator carries it out.
+pub(crate) const fn leaves_doubt(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::REQUEST_TIMED_OUT
+            | ErrorCode::COORDINATOR_NOT_AVAILABLE
+            | ErrorCode::NOT_COORDINATOR
+            | ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+    )
+}
+
 /// The meaning of an answer's code.
 pub(crate) const fn classify(code: ErrorCode, intent: Intent, version: TransactionVersion) -> Outcome {
     match code {
@@ -101,7 +114,7 @@ pub(crate) const fn classify(code: ErrorCode, intent: Intent, version: Transacti
         ErrorCode::CONCURRENT_TRANSACTIONS => Outcome::Retry(RetryKind::Concurrent),
         _ => match intent {
             Intent::Commit(earlier) => classify_commit(code, earlier, version),
-            Intent::Abort(basis) => classify_abort(code, basis),
+            Intent::Abort(basis) => classify_abort(code, basis, version),
         },
     }
 }
@@ -140,9 +153,14 @@ const fn classify_commit(code: ErrorCode, earlier: EarlierAttempts, version: Tra
     }
 }
 
-const fn classify_abort(code: ErrorCode, basis: AbortBasis) -> Outcome {
+const fn classify_abort(code: ErrorCode, basis: AbortBasis, version: TransactionVersion) -> Outcome {
     match (code, basis) {
         (ErrorCode::INVALID_TXN_STATE, AbortBasis::Doubtful) => Outcome::NothingOpen,
+        // No commit of ours was sent, and a V2 coordinator takes a needless abort: someone else has committed in this epoch's place.
+        (ErrorCode::INVALID_TXN_STATE, AbortBasis::Registered) => match version {
+            TransactionVersion::V1 => Outcome::Fatal,
+            TransactionVersion::V2 => Outcome::Fenced,
+        },
         (ErrorCode::UNKNOWN_PRODUCER_ID, _) => Outcome::NothingOpen,
         // Repeating an abort does no harm.
         (ErrorCode::UNKNOWN_SERVER_ERROR, _) => Outcome::Retry(RetryKind::Backoff),
@@ -217,11 +235,13 @@ mod tests {
         for version in VERSIONS {
             for basis in [AbortBasis::Registered, AbortBasis::Doubtful] {
                 for code in all_codes() {
-                    let expected = match (code.0, basis) {
-                        (0, _) => Outcome::Ended,
-                        (48, AbortBasis::Doubtful) | (59, _) => Outcome::NothingOpen,
-                        (47 | 90, _) => Outcome::Fenced,
-                        (-1, _) => Outcome::Retry(RetryKind::Backoff),
+                    let expected = match (code.0, basis, version) {
+                        (0, ..) => Outcome::Ended,
+                        (48, AbortBasis::Doubtful, _) | (59, ..) => Outcome::NothingOpen,
+                        (48, AbortBasis::Registered, TransactionVersion::V2) | (47 | 90, ..) => {
+                            Outcome::Fenced
+                        }
+                        (-1, ..) => Outcome::Retry(RetryKind::Backoff),
                         _ => retry(code).unwrap_or(Outcome::Fatal),
                     };
                     assert_eq!(

@@ -1,20 +1,31 @@
 //! The transactional state of a producer: what may be done when, and what each answer means.
 //!
-//! In: the application's calls, failures of batches, answers of the coordinator, time. Out: transactional requests, one at a time;
+//! In: the application's calls, failures of batches, answers of the coordinators, time. Out: transactional requests, one at a time;
 //! whose id and epoch batches get; the verdict about each transaction. A producer without transactional id uses the part of it that
 //! gets and bumps a producer id. Java's name is the same.
 
+mod add_offsets;
 mod add_partitions;
 mod answers;
 mod calls;
+mod describe_transactions;
 mod end_txn;
+mod ending;
+mod explain;
 mod init_producer_id;
+mod last_commit;
+pub(crate) mod max_timeout;
+mod offsets;
 mod open;
+mod phase;
+mod rpc;
 mod state;
 #[cfg(test)]
 mod tests;
-mod version;
+mod txn_offset_commit;
+pub(crate) mod version;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,12 +33,19 @@ use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::{ProducerIdAndEpoch, TopicPartition};
 use sealwax_protocol::version::{FinalizedFeatures, VersionRange};
 
-use self::calls::Rpc;
-use self::state::{AbortCause, Commit, State};
+use self::last_commit::LastCommit;
+pub(crate) use self::last_commit::Resolution;
+use self::offsets::SentOffsets;
+use self::open::EpochReuse;
+use self::phase::{AbortCause, Commit, EndedBefore, Inquiry};
+use self::rpc::Rpc;
+use self::state::State;
 pub(crate) use self::version::TransactionVersion;
+use crate::config::EpochBump;
 use crate::error::{Error, ErrorKind};
 use crate::machine::accumulator::Failure;
 use crate::machine::retry::Backoff;
+use crate::offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
 
 /// Versions of Produce for a producer without transactions.
 const PRODUCE: VersionRange = VersionRange { min: 9, max: 13 };
@@ -53,6 +71,8 @@ pub(crate) enum RetryKind {
 pub(crate) struct Settings {
     /// Transactional id and `transaction.timeout.ms`; `None` for a producer without transactions.
     pub(crate) transactional: Option<(Arc<str>, Duration)>,
+    /// When a V1 transaction gets an epoch of its own.
+    pub(crate) epoch_bump: EpochBump,
     /// `request.timeout.ms`.
     pub(crate) request_timeout: Duration,
     /// `max.block.ms`: for so long (at least `request.timeout.ms`) EndTxn(commit) is repeated before its outcome is given up as unknown.
@@ -95,6 +115,7 @@ pub(crate) struct TransactionManager {
     rpc: Rpc,
     /// The last transaction's verdict, by its serial.
     verdict: Option<(u64, Verdict)>,
+    last_commit: LastCommit,
     next_serial: u64,
     rng: fastrand::Rng,
 }
@@ -107,6 +128,7 @@ impl TransactionManager {
             state: State::Initializing(ProducerIdAndEpoch::NONE),
             rpc: Rpc::idle(),
             verdict: None,
+            last_commit: LastCommit::None,
             next_serial: 0,
             rng,
         }
@@ -122,7 +144,11 @@ impl TransactionManager {
     pub(crate) fn begin(&mut self, features: FinalizedFeatures) -> Option<Result<u64, Error>> {
         let serial = self.next_serial;
         let version = TransactionVersion::chosen(features);
-        match self.step(|state| state.begin(serial, version)) {
+        let reuse = match self.settings.epoch_bump {
+            EpochBump::WhenNeeded => EpochReuse::Allowed,
+            EpochBump::EveryTransaction => EpochReuse::OncePerTransaction,
+        };
+        match self.step(|state| state.begin(serial, version, reuse)) {
             Ok(true) => {
                 self.next_serial += 1;
                 self.verdict = None;
@@ -139,7 +165,95 @@ impl TransactionManager {
     /// If the transaction is not open.
     pub(crate) fn commit(&mut self, now: Instant) -> Result<(), Error> {
         let until = now + self.commit_patience();
-        self.step(|state| state.commit(until))
+        self.step(|state| state.commit(until))?;
+        if let Some(open) = self.state.open() {
+            self.last_commit = LastCommit::Pending(open.serial());
+        }
+        Ok(())
+    }
+
+    /// Makes offsets of a consumer group part of the transaction. The number names them in [`TransactionManager::offsets_accepted`].
+    ///
+    /// # Errors
+    /// If the transaction is not open.
+    pub(crate) fn send_offsets(
+        &mut self,
+        now: Instant,
+        offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+        group: ConsumerGroupMetadata,
+    ) -> Result<u64, Error> {
+        self.may_append()?;
+        let until = now + self.commit_patience();
+        let Some(open) = self.state.open_mut() else {
+            return Err(Error::new(ErrorKind::InvalidState, "no transaction is open"));
+        };
+        Ok(open.offsets_mut().push(SentOffsets {
+            group,
+            offsets,
+            until,
+        }))
+    }
+
+    /// Whether these offsets are part of the transaction, or why they never will be; `None` as long as that is open.
+    pub(crate) fn offsets_accepted(&self, number: u64) -> Option<Result<(), Error>> {
+        match &self.state {
+            State::InTransaction(open) | State::CommittingTransaction(open, _) => {
+                open.offsets().is_accepted(number).then_some(Ok(()))
+            }
+            State::AbortableError(_, error) | State::FatalError(error) => Some(Err(error.clone())),
+            State::AbortingTransaction(_, abort) => Some(Err(abort.cause.reason())),
+            State::Uninitialized(_)
+            | State::Initializing(_)
+            | State::Ready(_)
+            | State::OutcomeUnknown(..) => {
+                Some(Err(Error::new(ErrorKind::InvalidState, "no transaction is open")))
+            }
+        }
+    }
+
+    /// Asks the coordinator what became of the last commit, if that is unknown.
+    pub(crate) fn resolve(&mut self, now: Instant) {
+        if let State::OutcomeUnknown(_, Inquiry::NotAsked) = &self.state {
+            let until = now + self.commit_patience();
+            self.change(|state| state.inquire(Inquiry::Asked(until)));
+        }
+    }
+
+    /// How the last commit came out; `None` as long as it, or the question about it, is under way.
+    ///
+    /// # Errors
+    /// If there was none, or the producer is beyond use.
+    pub(crate) fn resolution(&self) -> Option<Result<Resolution, Error>> {
+        match (&self.last_commit, &self.state) {
+            (_, State::FatalError(error)) => Some(Err(error.clone())),
+            (LastCommit::None, _) => Some(Err(Error::new(
+                ErrorKind::InvalidState,
+                "no commit was asked for",
+            ))),
+            (LastCommit::Pending(_), _)
+            | (LastCommit::Decided(_, Resolution::Unknown(_)), State::OutcomeUnknown(_, Inquiry::Asked(_))) => {
+                None
+            }
+            (
+                LastCommit::Decided(serial, Resolution::Unknown(_)),
+                State::CommittingTransaction(open, _) | State::AbortingTransaction(open, _),
+            ) if open.serial() == *serial => None,
+            (LastCommit::Decided(_, resolution), _) => Some(Ok(resolution.clone())),
+        }
+    }
+
+    /// The reason why the open transaction can only be aborted, if that is so.
+    pub(crate) const fn failure(&self) -> Option<&Error> {
+        match &self.state {
+            State::AbortableError(_, error) | State::FatalError(error) => Some(error),
+            State::Uninitialized(_)
+            | State::Initializing(_)
+            | State::Ready(_)
+            | State::InTransaction(_)
+            | State::CommittingTransaction(..)
+            | State::AbortingTransaction(..)
+            | State::OutcomeUnknown(..) => None,
+        }
     }
 
     /// Starts to abort. The verdict comes later.
@@ -159,6 +273,7 @@ impl TransactionManager {
             | State::Ready(_)
             | State::CommittingTransaction(..)
             | State::AbortingTransaction(..)
+            | State::OutcomeUnknown(..)
             | State::FatalError(_) => false,
         };
         if is_open {
@@ -170,6 +285,14 @@ impl TransactionManager {
     pub(crate) fn abandon_all(&mut self) {
         if let Some(serial) = self.state.open().map(open::OpenTransaction::serial) {
             self.abandon(serial);
+        }
+    }
+
+    /// Puts an end to whatever is open and not about to end, also to a transaction whose outcome nobody wants to know.
+    pub(crate) fn wind_up(&mut self) {
+        self.abandon_all();
+        if let State::OutcomeUnknown(..) = &self.state {
+            self.change(|state| state.settle(AbortCause::Settling, EndedBefore::Maybe));
         }
     }
 
@@ -193,11 +316,15 @@ impl TransactionManager {
                 | State::Initializing(_)
                 | State::Ready(_)
                 | State::CommittingTransaction(..)
-                | State::AbortingTransaction(..),
+                | State::AbortingTransaction(..)
+                | State::OutcomeUnknown(..),
                 Some(_),
             )
             | (
-                State::InTransaction(_) | State::CommittingTransaction(..) | State::AbortingTransaction(..),
+                State::InTransaction(_)
+                | State::CommittingTransaction(..)
+                | State::AbortingTransaction(..)
+                | State::OutcomeUnknown(..),
                 None,
             ) => Err(Error::new(ErrorKind::InvalidState, "no transaction is open")),
         }
@@ -210,10 +337,11 @@ impl TransactionManager {
         }
     }
 
-    /// A Produce request was handed out.
-    pub(crate) const fn write_attempted(&mut self) {
+    /// A Produce request was handed out, or another that the coordinator learns of by itself.
+    pub(crate) const fn write_attempted(&mut self, now: Instant) {
         if let Some(open) = self.state.open_mut() {
             open.write_attempted();
+            open.start_clock(now);
         }
     }
 
@@ -227,8 +355,8 @@ impl TransactionManager {
                 if let (Some(open), Some(_)) = (self.state.open_mut(), stamped) {
                     open.forbid_reuse();
                 }
-                let until = now + self.commit_patience();
-                self.change(|state| state.abortable(failure.error, until));
+                let error = self.with_age(now, &failure.error);
+                self.abortable(now, &error);
             }
             (None, Some(lost)) => self.change(|state| state.bump_epoch(lost)),
             (None, None) => {}
@@ -237,6 +365,7 @@ impl TransactionManager {
 
     /// The producer cannot go on.
     pub(crate) fn fail(&mut self, error: &Error) {
+        let error = &error.of_producer();
         let verdict = match &self.state {
             State::CommittingTransaction(
                 _,
@@ -252,19 +381,11 @@ impl TransactionManager {
             | State::CommittingTransaction(..)
             | State::AbortingTransaction(..)
             | State::AbortableError(..)
-            | State::FatalError(_)
-                if error.kind() == ErrorKind::Fenced =>
-            {
-                Verdict::Fenced(error.clone())
-            }
-            State::Uninitialized(_)
-            | State::Initializing(_)
-            | State::Ready(_)
-            | State::InTransaction(_)
-            | State::CommittingTransaction(..)
-            | State::AbortingTransaction(..)
-            | State::AbortableError(..)
-            | State::FatalError(_) => Verdict::Fatal(error.clone()),
+            | State::OutcomeUnknown(..)
+            | State::FatalError(_) => match error.kind() {
+                ErrorKind::Fenced => Verdict::Fenced(error.clone()),
+                _ => Verdict::Fatal(error.clone()),
+            },
         };
         self.decide(verdict);
         self.change(|state| state.fatal(error.clone()));
@@ -280,6 +401,90 @@ impl TransactionManager {
             self.decide(verdict);
             self.change(State::verdict_given);
         }
+        self.warn_of_timeout(now);
+        self.give_up_late_offsets(now);
+        if let State::OutcomeUnknown(_, Inquiry::Asked(until)) = &self.state
+            && *until <= now
+            && matches!(self.rpc, Rpc::Idle { .. })
+        {
+            self.cannot_tell("the coordinator did not answer in time", None);
+        }
+    }
+
+    /// Batches have no result yet. If the transaction has outlived its timeout they need not be sent any more.
+    pub(crate) fn expire(&mut self, now: Instant) {
+        if let State::InTransaction(_) | State::CommittingTransaction(_, Commit::Delivering) = &self.state
+            && let Some(overdue) = self.overdue(now)
+        {
+            let message = format!(
+                "{overdue}, and not all of its records are delivered; commit more often, or raise the setting"
+            );
+            let error = Error::new(ErrorKind::TransactionAbortable, message);
+            self.abortable(now, &error);
+        }
+    }
+
+    /// Before the coordinator loses patience, somebody should be told.
+    fn warn_of_timeout(&mut self, now: Instant) {
+        let timeout = self.timeout();
+        let Some(open) = self.watched().filter(|open| {
+            let due = open.warning_due(timeout);
+            due.is_some_and(|due| due <= now)
+        }) else {
+            return;
+        };
+        let age = open.age(now).unwrap_or_default();
+        tracing::warn!(
+            transactional_id = self.id(),
+            open_ms = age.as_millis(),
+            timeout_ms = timeout.as_millis(),
+            "a transaction has used most of transaction.timeout.ms, after which the coordinator aborts it"
+        );
+        if let Some(open) = self.state.open_mut() {
+            open.warned();
+        }
+    }
+
+    fn give_up_late_offsets(&mut self, now: Instant) {
+        if let Rpc::InFlight { .. } = self.rpc {
+            return;
+        }
+        let late = self.delivering().and_then(|open| open.offsets().next());
+        let late = late.filter(|sent| sent.until <= now).map(Arc::clone);
+        if let Some(sent) = late {
+            let error = self.offsets_overdue(&sent, "");
+            self.abortable(now, &error);
+        }
+    }
+
+    /// The transaction whose parts are being sent.
+    const fn delivering(&self) -> Option<&open::OpenTransaction> {
+        match &self.state {
+            State::InTransaction(open) | State::CommittingTransaction(open, Commit::Delivering) => Some(open),
+            State::Uninitialized(_)
+            | State::Initializing(_)
+            | State::Ready(_)
+            | State::CommittingTransaction(_, Commit::Asked { .. })
+            | State::AbortingTransaction(..)
+            | State::AbortableError(..)
+            | State::OutcomeUnknown(..)
+            | State::FatalError(_) => None,
+        }
+    }
+
+    /// The transaction that nobody has ended yet.
+    const fn watched(&self) -> Option<&open::OpenTransaction> {
+        match &self.state {
+            State::AbortableError(open, _) => Some(open),
+            State::Uninitialized(_)
+            | State::Initializing(_)
+            | State::Ready(_)
+            | State::InTransaction(_)
+            | State::CommittingTransaction(..)
+            | State::AbortingTransaction(..)
+            | State::OutcomeUnknown(..)
+            | State::FatalError(_) => self.delivering(),
+        }
     }
 
     /// The first instant after `now` at which something is to be done.
@@ -292,19 +497,35 @@ impl TransactionManager {
                 };
                 (owed, open.gives_way_until())
             }
+            State::OutcomeUnknown(_, Inquiry::Asked(until)) => (Some(*until), None),
             State::Uninitialized(_)
             | State::Initializing(_)
             | State::Ready(_)
             | State::InTransaction(_)
             | State::CommittingTransaction(..)
             | State::AbortableError(..)
+            | State::OutcomeUnknown(_, Inquiry::NotAsked)
             | State::FatalError(_) => (None, None),
         };
-        [self.rpc.paused_until(), owed, gives_way]
-            .into_iter()
-            .flatten()
-            .filter(|at| *at > now)
-            .min()
+        let timeout = self.timeout();
+        let warning = self.watched().and_then(|open| open.warning_due(timeout));
+        let delivering = self.delivering();
+        let strikes = delivering.and_then(|open| open.strikes_at(timeout));
+        let offsets = delivering
+            .and_then(|open| open.offsets().next())
+            .map(|sent| sent.until);
+        [
+            self.rpc.paused_until(),
+            owed,
+            gives_way,
+            warning,
+            strikes,
+            offsets,
+        ]
+        .into_iter()
+        .flatten()
+        .filter(|at| *at > now)
+        .min()
     }
 
     /// Whether the first InitProducerId succeeded; `None` as long as that is open.
@@ -316,7 +537,8 @@ impl TransactionManager {
             | State::InTransaction(_)
             | State::CommittingTransaction(..)
             | State::AbortingTransaction(..)
-            | State::AbortableError(..) => Some(Ok(())),
+            | State::AbortableError(..)
+            | State::OutcomeUnknown(..) => Some(Ok(())),
         }
     }
 
@@ -344,6 +566,7 @@ impl TransactionManager {
                 | State::CommittingTransaction(..)
                 | State::AbortingTransaction(..)
                 | State::AbortableError(..)
+                | State::OutcomeUnknown(..)
                 | State::FatalError(_),
                 _,
             ) => None,
@@ -375,7 +598,8 @@ impl TransactionManager {
             | State::Initializing(_)
             | State::Ready(_)
             | State::InTransaction(_)
-            | State::CommittingTransaction(..) => None,
+            | State::CommittingTransaction(..)
+            | State::OutcomeUnknown(..) => None,
         }
     }
 
@@ -389,9 +613,11 @@ impl TransactionManager {
         self.settings.transactional.as_ref().map(|(id, _)| id)
     }
 
-    /// Lets a newer producer go first, if there is one. A V1 producer cannot go on anyway.
+    /// Lets a newer producer go first, if there is one. A V1 producer cannot go on anyway; and of a transaction that has outlived its
+    /// timeout it is known who has ended it.
     fn give_way(&mut self, now: Instant) {
-        if let Some(open) = self.state.open_mut()
+        if self.overdue(now).is_none()
+            && let Some(open) = self.state.open_mut()
             && open.version() == TransactionVersion::V2
         {
             open.give_way(now + GIVE_WAY);
@@ -405,10 +631,32 @@ impl TransactionManager {
     fn decide(&mut self, verdict: Verdict) {
         if let Some(open) = self.state.open() {
             let serial = open.serial();
+            self.last_commit.decide(serial, &verdict);
             // A verdict is final: what a later answer adds to it is only order.
             if self.verdict.as_ref().is_none_or(|(of, _)| *of != serial) {
                 self.verdict = Some((serial, verdict));
             }
+        }
+    }
+
+    /// Something was learnt about the commit of the transaction that is open still.
+    fn learn(&mut self, resolution: Resolution) {
+        if let Some(open) = self.state.open() {
+            self.last_commit.learn(open.serial(), resolution);
+        }
+    }
+
+    fn abortable(&mut self, now: Instant, error: &Error) {
+        let until = now + self.commit_patience();
+        let error = error.of_transaction();
+        self.change(|state| state.abortable(error, until));
+    }
+
+    /// The error, and that the transaction has outlived its timeout, if so.
+    fn with_age(&self, now: Instant, error: &Error) -> Error {
+        match self.overdue(now) {
+            Some(overdue) => error.in_context(|text| format!("{text}; {overdue}")),
+            None => error.clone(),
         }
     }
 

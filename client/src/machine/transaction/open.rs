@@ -2,11 +2,12 @@
 //! In: sends and answers. Out: whether there is anything to end on the coordinator, and whether the epoch may be used again.
 
 use std::collections::{BTreeSet, HashSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sealwax_protocol::ids::{ProducerIdAndEpoch, TopicPartition};
 
 use super::end_txn::AbortBasis;
+use super::offsets::Offsets;
 use super::version::TransactionVersion;
 
 /// An open transaction.
@@ -16,6 +17,8 @@ pub(crate) struct OpenTransaction {
     producer: ProducerIdAndEpoch,
     registration: Registration,
     reuse: EpochReuse,
+    offsets: Offsets,
+    clock: Clock,
     /// Until then nothing is asked of the coordinator, because someone else may be taking over.
     gives_way_until: Option<Instant>,
 }
@@ -34,9 +37,13 @@ enum Registration {
     V2(Attempt),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Doubt {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Doubt {
+    /// None.
     None,
+    /// The coordinator has denied it, but may have it in its log.
+    Denied,
+    /// It had no answer: it may arrive still.
     Unanswered,
 }
 
@@ -48,15 +55,32 @@ enum Attempt {
 
 /// Whether the next transaction may use the same epoch (V1; under V2 each has its own).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EpochReuse {
+pub(crate) enum EpochReuse {
+    /// It may.
     Allowed,
-    /// A request or write of this transaction may still arrive, or sequences were given up.
+    /// It may not, by a setting, if the coordinator knows of this transaction.
+    OncePerTransaction,
+    /// It may not: a request or write of this transaction may still arrive, or sequences were given up.
     Forbidden,
+}
+
+/// The coordinator's clock of this transaction, as far as it can be known here: it runs since the first request at the earliest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Clock {
+    Stopped,
+    Running(Instant),
+    /// It runs, and a warning was given.
+    Warned(Instant),
 }
 
 impl OpenTransaction {
     /// A transaction that begins. `serial` tells the producer's transactions apart.
-    pub(crate) fn new(serial: u64, producer: ProducerIdAndEpoch, version: TransactionVersion) -> Self {
+    pub(crate) fn new(
+        serial: u64,
+        producer: ProducerIdAndEpoch,
+        version: TransactionVersion,
+        reuse: EpochReuse,
+    ) -> Self {
         Self {
             serial,
             producer,
@@ -68,7 +92,9 @@ impl OpenTransaction {
                 },
                 TransactionVersion::V2 => Registration::V2(Attempt::None),
             },
-            reuse: EpochReuse::Allowed,
+            reuse,
+            offsets: Offsets::default(),
+            clock: Clock::Stopped,
             gives_way_until: None,
         }
     }
@@ -98,15 +124,80 @@ impl OpenTransaction {
         }
     }
 
-    /// An AddPartitionsToTxn has no answer, or one that leaves open whether it took effect.
-    pub(crate) const fn adding_in_doubt(&mut self) {
+    /// An AddPartitionsToTxn or AddOffsetsToTxn has no answer, or one that leaves open whether it took effect.
+    pub(crate) fn adding_in_doubt(&mut self, how: Doubt) {
         match &mut self.registration {
-            Registration::V1 { doubt, .. } => *doubt = Doubt::Unanswered,
+            Registration::V1 { doubt, .. } => *doubt = how.max(*doubt),
             Registration::V2(_) => {}
         }
     }
 
-    /// A Produce request was handed out.
+    /// Whether a request that adds something may arrive late, and so open a transaction after this one's end.
+    pub(crate) const fn adding_may_arrive(&self) -> bool {
+        match &self.registration {
+            Registration::V1 { doubt, .. } => matches!(doubt, Doubt::Unanswered),
+            Registration::V2(_) => false,
+        }
+    }
+
+    /// The consumer groups' offsets.
+    pub(crate) const fn offsets(&self) -> &Offsets {
+        &self.offsets
+    }
+
+    /// The consumer groups' offsets.
+    pub(crate) const fn offsets_mut(&mut self) -> &mut Offsets {
+        &mut self.offsets
+    }
+
+    /// The group that the coordinator has to be told of (V1).
+    pub(crate) fn group_to_add(&self) -> Option<&str> {
+        match &self.registration {
+            Registration::V1 { .. } => self.offsets.group_to_add(),
+            Registration::V2(_) => None,
+        }
+    }
+
+    /// A request is handed out that makes the coordinator's clock run.
+    pub(crate) const fn start_clock(&mut self, now: Instant) {
+        match self.clock {
+            Clock::Stopped => self.clock = Clock::Running(now),
+            Clock::Running(_) | Clock::Warned(_) => {}
+        }
+    }
+
+    /// For how long the coordinator may have known of it.
+    pub(crate) fn age(&self, now: Instant) -> Option<Duration> {
+        match self.clock {
+            Clock::Stopped => None,
+            Clock::Running(since) | Clock::Warned(since) => Some(now.saturating_duration_since(since)),
+        }
+    }
+
+    /// When a warning is due that four fifths of `timeout` are over.
+    pub(crate) fn warning_due(&self, timeout: Duration) -> Option<Instant> {
+        match self.clock {
+            Clock::Running(since) => Some(since + timeout * 4 / 5),
+            Clock::Stopped | Clock::Warned(_) => None,
+        }
+    }
+
+    /// The warning was given.
+    pub(crate) const fn warned(&mut self) {
+        if let Clock::Running(since) = self.clock {
+            self.clock = Clock::Warned(since);
+        }
+    }
+
+    /// When `timeout` is over.
+    pub(crate) fn strikes_at(&self, timeout: Duration) -> Option<Instant> {
+        match self.clock {
+            Clock::Running(since) | Clock::Warned(since) => Some(since + timeout),
+            Clock::Stopped => None,
+        }
+    }
+
+    /// A request that the transaction's coordinator learns of by itself was handed out (Produce, TxnOffsetCommit).
     pub(crate) const fn write_attempted(&mut self) {
         match &mut self.registration {
             Registration::V1 { .. } => {}
@@ -166,10 +257,12 @@ impl OpenTransaction {
     /// Whether the coordinator may know of the transaction, and how sure that is. `None`: there is nothing to end.
     pub(crate) fn basis(&self) -> Option<AbortBasis> {
         match &self.registration {
-            Registration::V1 { added, .. } if !added.is_empty() => Some(AbortBasis::Registered),
+            Registration::V1 { added, .. } if !added.is_empty() || self.offsets.has_group() => {
+                Some(AbortBasis::Registered)
+            }
             Registration::V1 { doubt, .. } => match doubt {
                 Doubt::None => None,
-                Doubt::Unanswered => Some(AbortBasis::Doubtful),
+                Doubt::Denied | Doubt::Unanswered => Some(AbortBasis::Doubtful),
             },
             // The leader may have added the partition even if every write failed.
             Registration::V2(Attempt::Made) => Some(AbortBasis::Registered),
@@ -178,9 +271,10 @@ impl OpenTransaction {
     }
 
     /// Whether the next transaction needs another epoch than this one gives (KAFKA-17754, KAFKA-14053).
-    pub(crate) const fn needs_new_epoch(&self) -> bool {
+    pub(crate) fn needs_new_epoch(&self) -> bool {
         match (&self.registration, self.reuse) {
             (Registration::V1 { .. }, EpochReuse::Forbidden) => true,
+            (Registration::V1 { .. }, EpochReuse::OncePerTransaction) => self.basis().is_some(),
             (Registration::V1 { .. }, EpochReuse::Allowed) | (Registration::V2(_), _) => false,
         }
     }

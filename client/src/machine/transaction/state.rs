@@ -1,15 +1,20 @@
 //! The state of a producer, in Kafka's names, and one method per event. In: events. Out: the next state, and refusals of what is not
-//! allowed. Each state holds exactly its data.
+//! allowed. Each state holds exactly its data (`phase` and `open` say what).
 //!
 //! ```text
-//!  Uninitialized ──► Initializing ──► Ready ──begin──► InTransaction ──commit──► CommittingTransaction
-//!        ▲    refused │   ▲  ▲          ▲                │      │                  │     │      │
-//!        └────────────┘   │  └─ bump ───┤                │    abort                │     │   refused,
-//!                         │             │◄── ended ──────┼──────┼──────────────────┘     │   unknown
-//!                         │             │              failed   ▼                      failed   │
-//!                         └─ new epoch ─┴─── ended ──────┼─ AbortingTransaction ◄────────┴──────┘
-//!                                                        ▼      ▲
-//!                                                 AbortableError┘     any ──fatal──► FatalError
+//!                                              ┌───────────────── ended: same or told epoch ─────────────────┐
+//!                                              ▼                                                             │
+//! Uninitialized ──► Initializing ──► Ready ──begin──► InTransaction ──commit──► CommittingTransaction ───────┤
+//!       ▲   refused │   ▲  ▲          │                │        │                  │  ▲    │   │             │
+//!       └───────────┘   │  └── bump ──┘              failed    abort               │  │    │ refused,        │
+//!                       │                              ▼        ▼     failed       │  │    │ settled         │
+//!                       │                AbortableError ──► AbortingTransaction ◄──┘  │    │   │             │
+//!                       │                      abort, commit    │  ▲  ▲              open   │   │             │
+//!                       │                                       │  │  └───────────────│────│───┘             │
+//!                       │                                       │  begin, close       │  unknown            │
+//!                       │                                       │  └───────── OutcomeUnknown                  │
+//!                       │                                       │                     │ told                  │
+//!                       └──────── ended: new epoch ─────────────┴─────────────────────┘            any ──fatal──► FatalError
 //! ```
 //! Without a transactional id only Uninitialized, Initializing, Ready and FatalError occur. PreparedTransaction (KIP-939) is not offered.
 
@@ -17,8 +22,9 @@ use std::time::Instant;
 
 use sealwax_protocol::ids::{ProducerEpoch, ProducerIdAndEpoch};
 
-use super::end_txn::{AbortBasis, EarlierAttempts};
-use super::open::OpenTransaction;
+use super::end_txn::EarlierAttempts;
+use super::open::{EpochReuse, OpenTransaction};
+use super::phase::{Abort, AbortCause, Commit, EndedBefore, Inquiry, NextProducer, Ready};
 use super::version::TransactionVersion;
 use crate::error::{Error, ErrorKind};
 
@@ -42,77 +48,10 @@ pub(crate) enum State {
     AbortingTransaction(OpenTransaction, Abort),
     /// The transaction can only be aborted.
     AbortableError(OpenTransaction, Error),
+    /// A commit may have taken effect. Its caller was told so; nothing is sent until somebody wants to know, or to go on.
+    OutcomeUnknown(OpenTransaction, Inquiry),
     /// Nothing can be done any more.
     FatalError(Error),
-}
-
-/// A producer id to work with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ready {
-    /// Id and epoch.
-    pub(crate) producer: ProducerIdAndEpoch,
-    /// The protocol of the transaction before under the same epoch.
-    pub(crate) last: Option<TransactionVersion>,
-}
-
-impl Ready {
-    /// The first write of a V2 transaction has sequence 0, but V1 has used the epoch (KAFKA-18227).
-    fn is_outdated(self, version: TransactionVersion) -> bool {
-        self.last == Some(TransactionVersion::V1) && version == TransactionVersion::V2
-    }
-}
-
-/// How far a commit is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Commit {
-    /// Batches are delivered still.
-    Delivering,
-    /// EndTxn was handed out.
-    Asked {
-        /// What is known of the attempts so far.
-        earlier: EarlierAttempts,
-        /// After that the outcome is no longer waited for.
-        deadline: Instant,
-    },
-}
-
-/// An abort.
-#[derive(Debug)]
-pub(crate) struct Abort {
-    /// Why.
-    pub(crate) cause: AbortCause,
-    /// The coordinator may have ended the transaction already.
-    pub(crate) ended: EndedBefore,
-}
-
-/// Whether a commit or a timeout may have ended the transaction that is being aborted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EndedBefore {
-    /// No.
-    No,
-    /// Maybe.
-    Maybe,
-}
-
-/// Why a transaction is aborted, and so what is owed to whom.
-#[derive(Debug)]
-pub(crate) enum AbortCause {
-    /// The application asked; it is told when it is done.
-    Requested,
-    /// A commit could not be sent; it is told when the abort is done, at the latest at this instant.
-    CommitFailed(Error, Instant),
-    /// The commit's caller has its verdict; only order has to be restored.
-    Settling,
-}
-
-impl Abort {
-    /// How sure it is that there is something to abort. `None`: there is nothing.
-    pub(crate) fn basis(&self, open: &OpenTransaction) -> Option<AbortBasis> {
-        match self.ended {
-            EndedBefore::No => open.basis(),
-            EndedBefore::Maybe => open.basis().map(|_| AbortBasis::Doubtful),
-        }
-    }
 }
 
 impl State {
@@ -120,20 +59,31 @@ impl State {
     ///
     /// # Errors
     /// If none can begin in this state.
-    pub(crate) fn begin(self, serial: u64, version: TransactionVersion) -> (Self, Result<bool, Error>) {
+    pub(crate) fn begin(
+        self,
+        serial: u64,
+        version: TransactionVersion,
+        reuse: EpochReuse,
+    ) -> (Self, Result<bool, Error>) {
         match self {
             Self::Ready(ready) if ready.is_outdated(version) => {
                 (Self::Initializing(ready.producer), Ok(false))
             }
             Self::Ready(Ready { producer, .. }) => {
-                let open = OpenTransaction::new(serial, producer, version);
+                let open = OpenTransaction::new(serial, producer, version, reuse);
                 (Self::InTransaction(open), Ok(true))
             }
             Self::FatalError(error) => (Self::FatalError(error.clone()), Err(error)),
             Self::Uninitialized(error) => (Self::Initializing(ProducerIdAndEpoch::NONE), Err(error)),
+            // An abort puts an end to it, and tells by the way what the outcome was.
+            Self::OutcomeUnknown(open, Inquiry::NotAsked) => (
+                aborting(open, AbortCause::Settling, EndedBefore::Maybe),
+                Ok(false),
+            ),
             state @ (Self::Initializing(_)
             | Self::CommittingTransaction(..)
-            | Self::AbortingTransaction(..)) => (state, Ok(false)),
+            | Self::AbortingTransaction(..)
+            | Self::OutcomeUnknown(_, Inquiry::Asked(_))) => (state, Ok(false)),
             state @ (Self::InTransaction(_) | Self::AbortableError(..)) => {
                 (state, Err(illegal("a transaction is open already")))
             }
@@ -151,6 +101,7 @@ impl State {
             | Self::CommittingTransaction(..)
             | Self::AbortingTransaction(..)
             | Self::AbortableError(..)
+            | Self::OutcomeUnknown(..)
             | Self::FatalError(_)) => state,
         }
     }
@@ -171,7 +122,8 @@ impl State {
             | Self::Initializing(_)
             | Self::Ready(_)
             | Self::CommittingTransaction(..)
-            | Self::AbortingTransaction(..)) => (state, Err(illegal("no transaction is open"))),
+            | Self::AbortingTransaction(..)
+            | Self::OutcomeUnknown(..)) => (state, Err(illegal("no transaction is open"))),
         }
     }
 
@@ -189,7 +141,8 @@ impl State {
             | Self::Initializing(_)
             | Self::Ready(_)
             | Self::CommittingTransaction(..)
-            | Self::AbortingTransaction(..)) => (state, Err(illegal("no transaction is open"))),
+            | Self::AbortingTransaction(..)
+            | Self::OutcomeUnknown(..)) => (state, Err(illegal("no transaction is open"))),
         }
     }
 
@@ -207,6 +160,7 @@ impl State {
             | Self::Ready(_)
             | Self::AbortingTransaction(..)
             | Self::AbortableError(..)
+            | Self::OutcomeUnknown(..)
             | Self::FatalError(_)) => state,
         }
     }
@@ -225,6 +179,7 @@ impl State {
             | Self::InTransaction(_)
             | Self::AbortingTransaction(..)
             | Self::AbortableError(..)
+            | Self::OutcomeUnknown(..)
             | Self::FatalError(_)) => state,
         }
     }
@@ -247,6 +202,58 @@ impl State {
             | Self::Ready(_)
             | Self::InTransaction(_)
             | Self::AbortableError(..)
+            | Self::OutcomeUnknown(..)
+            | Self::FatalError(_)) => state,
+        }
+    }
+
+    /// The commit's deadline is over, or its answer proves nothing.
+    pub(crate) fn unknown(self) -> Self {
+        match self {
+            Self::CommittingTransaction(mut open, _) => {
+                open.forbid_reuse();
+                Self::OutcomeUnknown(open, Inquiry::NotAsked)
+            }
+            state @ (Self::Uninitialized(_)
+            | Self::Initializing(_)
+            | Self::Ready(_)
+            | Self::InTransaction(_)
+            | Self::AbortingTransaction(..)
+            | Self::AbortableError(..)
+            | Self::OutcomeUnknown(..)
+            | Self::FatalError(_)) => state,
+        }
+    }
+
+    /// Somebody wants to know what became of the commit (`Asked`), or it cannot be found out now (`NotAsked`).
+    pub(crate) fn inquire(self, inquiry: Inquiry) -> Self {
+        match self {
+            Self::OutcomeUnknown(open, _) => Self::OutcomeUnknown(open, inquiry),
+            state @ (Self::Uninitialized(_)
+            | Self::Initializing(_)
+            | Self::Ready(_)
+            | Self::InTransaction(_)
+            | Self::CommittingTransaction(..)
+            | Self::AbortingTransaction(..)
+            | Self::AbortableError(..)
+            | Self::FatalError(_)) => state,
+        }
+    }
+
+    /// The commit has not arrived: it is asked for again.
+    pub(crate) fn commit_again(self, deadline: Instant) -> Self {
+        match self {
+            Self::OutcomeUnknown(open, _) => {
+                let earlier = EarlierAttempts::Indefinite;
+                Self::CommittingTransaction(open, Commit::Asked { earlier, deadline })
+            }
+            state @ (Self::Uninitialized(_)
+            | Self::Initializing(_)
+            | Self::Ready(_)
+            | Self::InTransaction(_)
+            | Self::CommittingTransaction(..)
+            | Self::AbortingTransaction(..)
+            | Self::AbortableError(..)
             | Self::FatalError(_)) => state,
         }
     }
@@ -254,7 +261,7 @@ impl State {
     /// The commit is over for its caller without being confirmed: what is open on the coordinator is aborted.
     pub(crate) fn settle(self, cause: AbortCause, ended: EndedBefore) -> Self {
         match self {
-            Self::CommittingTransaction(mut open, _) => {
+            Self::CommittingTransaction(mut open, _) | Self::OutcomeUnknown(mut open, _) => {
                 open.forbid_reuse();
                 aborting(open, cause, ended)
             }
@@ -280,6 +287,7 @@ impl State {
             | Self::Ready(_)
             | Self::InTransaction(_)
             | Self::AbortableError(..)
+            | Self::OutcomeUnknown(..)
             | Self::FatalError(_)) => state,
         }
     }
@@ -287,7 +295,9 @@ impl State {
     /// The transaction has ended. `next` is what the coordinator told for the next one (V2).
     pub(crate) fn ended(self, next: NextProducer) -> Self {
         match self {
-            Self::CommittingTransaction(open, _) | Self::AbortingTransaction(open, _) => {
+            Self::CommittingTransaction(open, _)
+            | Self::AbortingTransaction(open, _)
+            | Self::OutcomeUnknown(open, _) => {
                 let last = Some(open.version());
                 match next {
                     NextProducer::Told(producer) => Self::ready(Ready { producer, last: None }),
@@ -318,6 +328,7 @@ impl State {
             | Self::CommittingTransaction(..)
             | Self::AbortingTransaction(..)
             | Self::AbortableError(..)
+            | Self::OutcomeUnknown(..)
             | Self::FatalError(_)) => state,
         }
     }
@@ -332,6 +343,7 @@ impl State {
             | Self::CommittingTransaction(..)
             | Self::AbortingTransaction(..)
             | Self::AbortableError(..)
+            | Self::OutcomeUnknown(..)
             | Self::FatalError(_)) => state,
         }
     }
@@ -360,6 +372,7 @@ impl State {
             | Self::CommittingTransaction(..)
             | Self::AbortingTransaction(..)
             | Self::AbortableError(..)
+            | Self::OutcomeUnknown(..)
             | Self::FatalError(_)) => state,
         }
     }
@@ -374,7 +387,8 @@ impl State {
             | Self::InTransaction(_)
             | Self::CommittingTransaction(..)
             | Self::AbortingTransaction(..)
-            | Self::AbortableError(..) => Self::FatalError(error),
+            | Self::AbortableError(..)
+            | Self::OutcomeUnknown(..) => Self::FatalError(error),
         }
     }
 
@@ -384,7 +398,8 @@ impl State {
             Self::InTransaction(open)
             | Self::CommittingTransaction(open, _)
             | Self::AbortingTransaction(open, _)
-            | Self::AbortableError(open, _) => Some(open),
+            | Self::AbortableError(open, _)
+            | Self::OutcomeUnknown(open, _) => Some(open),
             Self::Uninitialized(_) | Self::Initializing(_) | Self::Ready(_) | Self::FatalError(_) => None,
         }
     }
@@ -395,7 +410,8 @@ impl State {
             Self::InTransaction(open)
             | Self::CommittingTransaction(open, _)
             | Self::AbortingTransaction(open, _)
-            | Self::AbortableError(open, _) => Some(open),
+            | Self::AbortableError(open, _)
+            | Self::OutcomeUnknown(open, _) => Some(open),
             Self::Uninitialized(_) | Self::Initializing(_) | Self::Ready(_) | Self::FatalError(_) => None,
         }
     }
@@ -407,17 +423,6 @@ impl State {
             Self::Ready(ready)
         }
     }
-}
-
-/// Whose epoch the next transaction gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NextProducer {
-    /// The coordinator told (EndTxn 5).
-    Told(ProducerIdAndEpoch),
-    /// The same, if nothing forbids it.
-    Same,
-    /// InitProducerId has to be asked.
-    ToBeAsked,
 }
 
 const fn aborting(open: OpenTransaction, cause: AbortCause, ended: EndedBefore) -> State {

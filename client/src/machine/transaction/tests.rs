@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use sealwax_protocol::ids::{ProducerEpoch, ProducerId, ProducerIdAndEpoch, TopicPartition};
 
 use super::end_txn::{AbortBasis, EarlierAttempts};
-use super::open::OpenTransaction;
-use super::state::{Abort, AbortCause, Commit, EndedBefore, NextProducer, Ready, State};
+use super::open::{Doubt, EpochReuse, OpenTransaction};
+use super::phase::{Abort, AbortCause, Commit, EndedBefore, Inquiry, NextProducer, Ready};
+use super::state::State;
 use super::version::TransactionVersion::{self, V1, V2};
 use crate::error::{Error, ErrorKind};
 
@@ -30,7 +31,7 @@ fn error() -> Error {
 }
 
 fn open(version: TransactionVersion) -> OpenTransaction {
-    OpenTransaction::new(1, producer(3), version)
+    OpenTransaction::new(1, producer(3), version, EpochReuse::Allowed)
 }
 
 fn ready(last: Option<TransactionVersion>) -> State {
@@ -68,6 +69,8 @@ fn name(state: &State) -> &'static str {
             AbortCause::Settling => "Settling",
         },
         State::AbortableError(..) => "AbortableError",
+        State::OutcomeUnknown(_, Inquiry::NotAsked) => "OutcomeUnknown",
+        State::OutcomeUnknown(_, Inquiry::Asked(_)) => "Inquiring",
         State::FatalError(_) => "FatalError",
     }
 }
@@ -85,6 +88,8 @@ fn states() -> Vec<State> {
         State::AbortingTransaction(open(V2), abort(AbortCause::CommitFailed(error(), later()))),
         State::AbortingTransaction(open(V2), abort(AbortCause::Settling)),
         State::AbortableError(open(V2), error()),
+        State::OutcomeUnknown(open(V2), Inquiry::NotAsked),
+        State::OutcomeUnknown(open(V2), Inquiry::Asked(later())),
         State::FatalError(error()),
     ]
 }
@@ -102,23 +107,29 @@ fn successors(event: impl Fn(State) -> State) -> Vec<&'static str> {
 #[test]
 fn every_state_against_every_event() {
     #[rustfmt::skip]
-    let table: [(&str, Vec<&str>, [&str; 11]); 13] = [
-        // event             successors                                              Uninit, Init, Ready, InTxn, Delivering, Asked, Aborting, CommitFailed, Settling, AbortableError, Fatal
-        ("begin",            successors(|state| state.begin(2, V2).0),               ["Initializing", "-", "InTransaction", "-", "-", "-", "-", "-", "-", "-", "-"]),
-        ("commit",           successors(|state| state.commit(later()).0),            ["-", "-", "-", "Delivering", "-", "-", "-", "-", "-", "CommitFailed", "-"]),
-        ("abort",            successors(|state| state.abort().0),                    ["-", "-", "-", "Aborting", "-", "-", "-", "-", "-", "Aborting", "-"]),
-        ("abortable",        successors(|state| state.abortable(error(), later())),  ["-", "-", "-", "AbortableError", "CommitFailed", "-", "-", "-", "-", "-", "-"]),
-        ("commit_asked",     successors(|state| state.commit_asked(later())),        ["-", "-", "-", "-", "Asked", "-", "-", "-", "-", "-", "-"]),
-        ("ending_in_doubt",  successors(State::ending_in_doubt),                     ["-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"]),
+    let table: [(&str, Vec<&str>, [&str; 13]); 17] = [
+        // event             successors                                              Uninit, Init, Ready, InTxn, Delivering, Asked, Aborting, CommitFailed, Settling, AbortableError, OutcomeUnknown, Inquiring, Fatal
+        ("begin",            successors(|state| state.begin(2, V2, EpochReuse::Allowed).0),
+                                                                                     ["Initializing", "-", "InTransaction", "-", "-", "-", "-", "-", "-", "-", "Settling", "-", "-"]),
+        ("commit",           successors(|state| state.commit(later()).0),            ["-", "-", "-", "Delivering", "-", "-", "-", "-", "-", "CommitFailed", "-", "-", "-"]),
+        ("abort",            successors(|state| state.abort().0),                    ["-", "-", "-", "Aborting", "-", "-", "-", "-", "-", "Aborting", "-", "-", "-"]),
+        ("abortable",        successors(|state| state.abortable(error(), later())),  ["-", "-", "-", "AbortableError", "CommitFailed", "-", "-", "-", "-", "-", "-", "-", "-"]),
+        ("commit_asked",     successors(|state| state.commit_asked(later())),        ["-", "-", "-", "-", "Asked", "-", "-", "-", "-", "-", "-", "-", "-"]),
+        ("ending_in_doubt",  successors(State::ending_in_doubt),                     ["-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"]),
+        ("unknown",          successors(State::unknown),                             ["-", "-", "-", "-", "OutcomeUnknown", "OutcomeUnknown", "-", "-", "-", "-", "-", "-", "-"]),
+        ("inquire",          successors(|state| state.inquire(Inquiry::Asked(later()))),
+                                                                                     ["-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "Inquiring", "-", "-"]),
+        ("inquiry over",     successors(|state| state.inquire(Inquiry::NotAsked)),   ["-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "OutcomeUnknown", "-"]),
+        ("commit_again",     successors(|state| state.commit_again(later())),        ["-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "Asked", "Asked", "-"]),
         ("settle",           successors(|state| state.settle(AbortCause::Settling, EndedBefore::Maybe)),
-                                                                                     ["-", "-", "-", "-", "Settling", "Settling", "-", "-", "-", "-", "-"]),
-        ("verdict_given",    successors(State::verdict_given),                       ["-", "-", "-", "-", "-", "-", "Settling", "Settling", "-", "-", "-"]),
+                                                                                     ["-", "-", "-", "-", "Settling", "Settling", "-", "-", "-", "-", "Settling", "Settling", "-"]),
+        ("verdict_given",    successors(State::verdict_given),                       ["-", "-", "-", "-", "-", "-", "Settling", "Settling", "-", "-", "-", "-", "-"]),
         ("ended",            successors(|state| state.ended(NextProducer::Told(producer(4)))),
-                                                                                     ["-", "-", "-", "-", "Ready", "Ready", "Ready", "Ready", "Ready", "-", "-"]),
-        ("initialized",      successors(|state| state.initialized(producer(4))),     ["-", "Ready", "-", "-", "-", "-", "-", "-", "-", "-", "-"]),
-        ("refused",          successors(|state| state.refused(error())),             ["-", "Uninitialized", "-", "-", "-", "-", "-", "-", "-", "-", "-"]),
-        ("prepare",          successors(|state| state.prepare(V2)),                  ["-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"]),
-        ("fatal",            successors(|state| state.fatal(error())),               ["FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "-"]),
+                                                                                     ["-", "-", "-", "-", "Ready", "Ready", "Ready", "Ready", "Ready", "-", "Ready", "Ready", "-"]),
+        ("initialized",      successors(|state| state.initialized(producer(4))),     ["-", "Ready", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"]),
+        ("refused",          successors(|state| state.refused(error())),             ["-", "Uninitialized", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"]),
+        ("prepare",          successors(|state| state.prepare(V2)),                  ["-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-", "-"]),
+        ("fatal",            successors(|state| state.fatal(error())),               ["FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "FatalError", "-"]),
     ];
     for (event, seen, expected) in table {
         assert_eq!(seen, expected, "{event}");
@@ -136,10 +147,11 @@ fn a_call_that_is_not_allowed_is_refused_and_changes_nothing() {
     }
     for state in states() {
         let before = name(&state);
-        let (_, result) = state.begin(2, V2);
+        let (_, result) = state.begin(2, V2, EpochReuse::Allowed);
         match before {
             "Ready" => assert!(result.unwrap()),
-            "Initializing" | "Delivering" | "Asked" | "Aborting" | "CommitFailed" | "Settling" => {
+            "Initializing" | "Delivering" | "Asked" | "Aborting" | "CommitFailed" | "Settling"
+            | "OutcomeUnknown" | "Inquiring" => {
                 assert!(!result.unwrap(), "{before} is waited for");
             }
             _ => assert!(result.is_err(), "{before}"),
@@ -217,7 +229,7 @@ fn a_v2_transaction_after_v1_needs_a_new_epoch_and_no_other_change_does() {
     ] {
         let prepared = name(&ready(last).prepare(next));
         assert_eq!(prepared == "Initializing", is_outdated, "{last:?} {next:?}");
-        let (_, begun) = ready(last).begin(1, next);
+        let (_, begun) = ready(last).begin(1, next, EpochReuse::Allowed);
         assert_eq!(begun.unwrap(), !is_outdated, "{last:?} {next:?}");
     }
 }
@@ -229,7 +241,11 @@ fn what_there_is_to_end() {
     v1.use_partition(partition.clone());
     assert_eq!(v1.basis(), None, "only wished for");
     assert!(!v1.may_write(&partition));
-    v1.adding_in_doubt();
+    v1.adding_in_doubt(Doubt::Denied);
+    assert!(!v1.adding_may_arrive());
+    v1.adding_in_doubt(Doubt::Unanswered);
+    v1.adding_in_doubt(Doubt::Denied);
+    assert!(v1.adding_may_arrive());
     assert_eq!(v1.basis(), Some(AbortBasis::Doubtful));
     v1.partitions_added([partition.clone()]);
     assert_eq!(v1.basis(), Some(AbortBasis::Registered));

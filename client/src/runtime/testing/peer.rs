@@ -183,6 +183,9 @@ pub(crate) fn versions() -> ApiVersionsResponse {
             api(ApiKey::CreateTopics, 2, 7),
             api(ApiKey::ListOffsets, 1, 10),
             api(ApiKey::DescribeConfigs, 1, 4),
+            api(ApiKey::Produce, 0, 13),
+            api(ApiKey::TxnOffsetCommit, 0, 5),
+            api(ApiKey::EndTxn, 0, 5),
         ])
         .with_finalized_features_epoch(-1)
 }

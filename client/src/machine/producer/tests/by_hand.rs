@@ -401,14 +401,27 @@ fn after_a_failure_sends_are_refused_until_the_abort() {
 
 #[test]
 fn a_batch_that_is_late_makes_the_commit_an_abort() {
-    let (mut harness, serial) = started(V1);
-    harness.append(0, Some(serial)).unwrap();
-    harness.run();
-    harness.faults = vec![Fault::RequestLost; 1500].into();
-    let Verdict::Aborted(error) = harness.commit(serial) else {
-        panic!("not aborted");
+    let settings = |delivery, transaction| ProducerConfig {
+        delivery_timeout: Duration::from_secs(delivery),
+        transaction_timeout: Duration::from_secs(transaction),
+        ..config()
     };
-    assert!(error.to_string().contains("delivery.timeout.ms"), "{error}");
+    for (settings, named) in [
+        (settings(30, 60), "delivery.timeout.ms"),
+        (settings(120, 60), "longer than transaction.timeout.ms = 60000"),
+    ] {
+        let mut harness = Harness::new(Model::new(V1, 4, 0), true, settings, 7);
+        harness.run();
+        let serial = harness.begin().unwrap();
+        harness.append(0, Some(serial)).unwrap();
+        harness.run();
+        harness.faults = vec![Fault::RequestLost; 1500].into();
+        let Verdict::Aborted(error) = harness.commit(serial) else {
+            panic!("not aborted");
+        };
+        assert!(error.requires_abort());
+        assert!(error.to_string().contains(named), "{error}");
+    }
 }
 
 #[test]
@@ -491,17 +504,37 @@ fn a_cluster_that_is_upgraded_in_between_gets_a_new_epoch_first() {
 }
 
 #[test]
-fn concurrent_transactions_are_waited_for_in_short_pauses() {
-    let (mut harness, serial) = started(V1);
-    harness.append(0, Some(serial)).unwrap();
-    harness.faults = vec![Fault::Says(ErrorCode::CONCURRENT_TRANSACTIONS); 3].into();
-    let asked = harness.now;
-    assert!(matches!(harness.commit(serial), Verdict::Committed));
-    let waited = harness.now - asked;
-    assert!(
-        waited >= Duration::from_millis(5) && waited < Duration::from_millis(12),
-        "1 + 2 + 4 ms and jitter, not {waited:?}"
-    );
+fn concurrent_transactions_are_asked_about_at_once_and_then_in_short_pauses() {
+    for (refusals, least, most) in [(4, 0, 0), (7, 5, 12)] {
+        let (mut harness, serial) = started(V1);
+        harness.append(0, Some(serial)).unwrap();
+        harness.faults = vec![Fault::Says(ErrorCode::CONCURRENT_TRANSACTIONS); refusals].into();
+        let asked = harness.now;
+        assert!(matches!(harness.commit(serial), Verdict::Committed));
+        let waited = harness.now - asked;
+        assert!(
+            waited >= Duration::from_millis(least) && waited <= Duration::from_millis(most),
+            "four times at once, then 1 + 2 + 4 ms and jitter, not {waited:?}"
+        );
+    }
+}
+
+#[test]
+fn only_a_v2_transaction_close_behind_another_asks_for_the_markers() {
+    for (version, expected) in [(V1, [0, 0, 0]), (V2, [0, 1, 1])] {
+        let (mut harness, mut serial) = started(version);
+        for (nth, expected) in expected.into_iter().enumerate() {
+            if nth > 0 {
+                serial = harness.begin().unwrap();
+            }
+            harness.append(0, Some(serial)).unwrap();
+            assert!(matches!(harness.commit(serial), Verdict::Committed));
+            assert_eq!(harness.described, expected, "{version:?}, transaction {nth}");
+            if nth == 1 {
+                harness.run_for(Duration::from_millis(20));
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,184 @@
+//! Whether the markers of the transaction before are written, under TV2. In: the ends and beginnings of transactions, the coordinator's
+//! description, time. Out: when to ask, and whether writes wait.
+//!
+//! EndTxn is answered before the markers are written, which takes a millisecond or so. A write that comes earlier is not refused: the
+//! partition's leader asks the coordinator to add it, hears CONCURRENT_TRANSACTIONS, and asks again only after
+//! `add.partitions.to.txn.retry.backoff.ms`, 20 ms by default. So a transaction that follows closely asks the coordinator itself
+//! (DescribeTransactions, which needs no permission that a producer lacks) until the markers are there, and saves the rest of the leader's
+//! pause. Nothing depends on the answer but time: without one, the write goes after the leader's pause at the latest.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sealwax_protocol::StrBytes;
+use sealwax_protocol::error_code::ErrorCode;
+use sealwax_protocol::messages::{DescribeTransactionsRequest, EndTxnResponse, TransactionalId};
+use sealwax_protocol::response::ResponseBody;
+
+use crate::machine::RequestFailure;
+
+/// The leader's own pause. Later than that after the end nothing can be saved by asking.
+const LEADERS_PAUSE: Duration = Duration::from_millis(20);
+
+/// What is known of the markers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Markers {
+    /// They do not matter: written, or nobody follows closely.
+    Past,
+    /// EndTxn was confirmed; writes of a next transaction will wait until this instant at most.
+    Ended { until: Instant },
+    /// The next transaction has begun: the coordinator is to be asked.
+    Due { until: Instant },
+    /// It was asked.
+    Asked { until: Instant },
+}
+
+impl Markers {
+    /// EndTxn was answered. From version 5 on (TV2) the answer has the next epoch.
+    pub(super) fn ended(&mut self, now: Instant, response: &EndTxnResponse) {
+        if !ErrorCode(response.error_code).is_error() && response.producer_epoch >= 0 {
+            *self = Self::Ended {
+                until: now + LEADERS_PAUSE,
+            };
+        }
+    }
+
+    /// The next transaction has begun.
+    pub(super) fn begun(&mut self, now: Instant) {
+        *self = match *self {
+            Self::Ended { until } if until > now => Self::Due { until },
+            Self::Past | Self::Ended { .. } | Self::Due { .. } | Self::Asked { .. } => Self::Past,
+        };
+    }
+
+    /// Whether the coordinator is to be asked now.
+    pub(super) fn ask(&mut self, now: Instant) -> bool {
+        match *self {
+            Self::Due { until } if until > now => {
+                *self = Self::Asked { until };
+                true
+            }
+            Self::Past | Self::Ended { .. } | Self::Due { .. } | Self::Asked { .. } => false,
+        }
+    }
+
+    /// The coordinator's description, or that there is none.
+    pub(super) fn answered(&mut self, result: &Result<ResponseBody, RequestFailure>) {
+        if let Self::Asked { until } = *self {
+            *self = if is_marking(result) {
+                Self::Due { until }
+            } else {
+                Self::Past
+            };
+        }
+    }
+
+    /// Until when writes wait.
+    pub(super) fn hold_until(&self, now: Instant) -> Option<Instant> {
+        match *self {
+            Self::Due { until } | Self::Asked { until } => Some(until).filter(|until| *until > now),
+            Self::Past | Self::Ended { .. } => None,
+        }
+    }
+}
+
+/// The question.
+pub(super) fn request(transactional_id: &Arc<str>) -> DescribeTransactionsRequest {
+    let id = StrBytes::from_string(transactional_id.as_ref().to_owned());
+    DescribeTransactionsRequest::default().with_transactional_ids(vec![TransactionalId(id)])
+}
+
+fn is_marking(result: &Result<ResponseBody, RequestFailure>) -> bool {
+    let Ok(ResponseBody::DescribeTransactions(response)) = result else {
+        return false;
+    };
+    response.transaction_states.iter().any(|described| {
+        !ErrorCode(described.error_code).is_error()
+            && matches!(
+                described.transaction_state.as_str(),
+                "PrepareCommit" | "PrepareAbort"
+            )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use sealwax_protocol::messages::DescribeTransactionsResponse;
+    use sealwax_protocol::messages::describe_transactions_response::TransactionState;
+
+    use super::*;
+    use crate::error::{Error, ErrorKind};
+
+    fn described(state: &'static str, code: ErrorCode) -> Result<ResponseBody, RequestFailure> {
+        let entry = TransactionState::default()
+            .with_error_code(code.0)
+            .with_transaction_state(StrBytes::from_static_str(state));
+        let response = DescribeTransactionsResponse::default().with_transaction_states(vec![entry]);
+        Ok(ResponseBody::DescribeTransactions(response))
+    }
+
+    fn confirmed() -> EndTxnResponse {
+        EndTxnResponse::default().with_producer_epoch(7)
+    }
+
+    fn close_behind(now: Instant) -> Markers {
+        let mut markers = Markers::Past;
+        markers.ended(now, &confirmed());
+        markers.begun(now);
+        markers
+    }
+
+    #[test]
+    fn a_transaction_that_follows_closely_asks_until_the_markers_are_written() {
+        let now = Instant::now();
+        let mut markers = close_behind(now);
+        for state in ["PrepareCommit", "PrepareAbort", "PrepareCommit"] {
+            assert!(markers.ask(now));
+            assert!(!markers.ask(now), "one question at a time");
+            assert_eq!(markers.hold_until(now), Some(now + LEADERS_PAUSE));
+            markers.answered(&described(state, ErrorCode::NONE));
+        }
+        assert!(markers.ask(now));
+        markers.answered(&described("CompleteCommit", ErrorCode::NONE));
+        assert_eq!(markers, Markers::Past);
+        assert_eq!(markers.hold_until(now), None);
+    }
+
+    #[test]
+    fn no_answer_or_a_refusal_lets_writes_go() {
+        let now = Instant::now();
+        let unanswered = || Err(RequestFailure::Unanswered(Error::new(ErrorKind::Timeout, "none")));
+        let refused = || described("PrepareCommit", ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+        for result in [unanswered(), refused()] {
+            let mut markers = close_behind(now);
+            assert!(markers.ask(now));
+            markers.answered(&result);
+            assert_eq!(markers, Markers::Past);
+        }
+    }
+
+    #[test]
+    fn writes_wait_no_longer_than_the_leader_would() {
+        let now = Instant::now();
+        let mut markers = close_behind(now);
+        assert!(markers.ask(now));
+        assert_eq!(markers.hold_until(now + LEADERS_PAUSE), None);
+        markers.answered(&described("PrepareCommit", ErrorCode::NONE));
+        assert!(!markers.ask(now + LEADERS_PAUSE));
+    }
+
+    #[test]
+    fn nobody_asks_after_a_while_or_after_an_end_that_says_no_epoch() {
+        let now = Instant::now();
+        let mut markers = Markers::Past;
+        markers.ended(now, &confirmed());
+        markers.begun(now + LEADERS_PAUSE);
+        assert_eq!(markers, Markers::Past);
+
+        markers.ended(now, &EndTxnResponse::default());
+        assert_eq!(markers, Markers::Past, "TV1");
+        let refused = confirmed().with_error_code(ErrorCode::CONCURRENT_TRANSACTIONS.0);
+        markers.ended(now, &refused);
+        assert_eq!(markers, Markers::Past);
+    }
+}
