@@ -19,8 +19,8 @@ pub(super) struct Seen {
     pub(super) committed: Records,
     /// What readers got, each from the start to the end.
     pub(super) read: Vec<Records>,
-    /// The group's committed offset, if that was looked at.
-    pub(super) group_offset: Option<Option<i64>>,
+    /// The committed offset of each transactional id's group.
+    pub(super) group_offsets: BTreeMap<usize, Option<i64>>,
 }
 
 /// Something that must not be.
@@ -79,8 +79,8 @@ pub(super) fn check(history: &History, seen: &Seen) -> Vec<Anomaly> {
     for (reader, read) in seen.read.iter().enumerate() {
         compare(reader, read, &seen.committed, &mut found);
     }
-    if let Some(offset) = seen.group_offset {
-        group_offset(history, &visible, offset, &mut found);
+    for (id, offset) in &seen.group_offsets {
+        group_offset(history, &visible, *id, *offset, &mut found);
     }
     found.into_iter().collect()
 }
@@ -116,15 +116,15 @@ fn results(history: &History, places: &BTreeMap<u64, (i32, i64)>, found: &mut BT
     for taken in &history.records {
         let value = taken.value;
         let place = places.get(&value);
-        match history.results.get(&(taken.instance, taken.batch)) {
+        match history.results.get(&value) {
             None => {
                 found.insert(Anomaly::NoResult { value });
             }
-            Some(Delivery::Written(base)) => match (place, base) {
+            Some(Delivery::Written(offset)) => match (place, offset) {
                 (None, _) => {
                     found.insert(Anomaly::Lost { value });
                 }
-                (Some(place), Some(base)) if *place != (taken.partition, base + i64::from(taken.index)) => {
+                (Some(place), Some(offset)) if *place != (taken.partition, *offset) => {
                     found.insert(Anomaly::Misplaced { value });
                 }
                 (Some((partition, _)), _) if *partition != taken.partition => {
@@ -145,7 +145,7 @@ fn results(history: &History, places: &BTreeMap<u64, (i32, i64)>, found: &mut BT
 fn transactions(history: &History, visible: &BTreeSet<u64>, found: &mut BTreeSet<Anomaly>) {
     let mut values: Vec<Vec<u64>> = vec![Vec::new(); history.transactions.len()];
     for taken in &history.records {
-        let result = history.results.get(&(taken.instance, taken.batch));
+        let result = history.results.get(&taken.value);
         let Some(transaction) = taken.transaction else {
             continue;
         };
@@ -184,7 +184,7 @@ fn progress(history: &History, found: &mut BTreeSet<Anomaly>) {
         let last = transactions.rfind(|transaction| transaction.instance == *instance);
         let mut records = history.records.iter();
         let record = records.rfind(|taken| taken.instance == *instance);
-        let result = record.and_then(|taken| history.results.get(&(*instance, taken.batch)));
+        let result = record.and_then(|taken| history.results.get(&taken.value));
         let is_good = match last {
             Some(last) => last.outcome == Outcome::Committed,
             None => matches!(result, Some(Delivery::Written(_))),
@@ -249,16 +249,18 @@ fn compare(reader: usize, read: &Records, committed: &Records, found: &mut BTree
     }
 }
 
-/// The group's offset is that of the last transaction with one that took effect. Offsets grow with each transaction.
+/// The group's offset is that of the last transaction of its transactional id that had one and took effect.
 fn group_offset(
     history: &History,
     visible: &BTreeSet<u64>,
+    id: usize,
     offset: Option<i64>,
     found: &mut BTreeSet<Anomaly>,
 ) {
     let mut possible = BTreeSet::from([None]);
     for (number, transaction) in history.transactions.iter().enumerate() {
-        if transaction.offset.is_none() {
+        let is_of_id = history.instances[transaction.instance].transactional_id == Some(id);
+        if transaction.offset.is_none() || !is_of_id {
             continue;
         }
         let mut values = history

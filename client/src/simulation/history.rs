@@ -17,7 +17,7 @@ pub(super) enum Outcome {
     Unknown,
 }
 
-/// What a user knows of a batch.
+/// What a user knows of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delivery {
     /// It is in the log, there if that is known.
@@ -64,7 +64,8 @@ pub(super) struct History {
     pub(super) instances: Vec<Instance>,
     pub(super) transactions: Vec<Transaction>,
     pub(super) records: Vec<Taken>,
-    pub(super) results: BTreeMap<(usize, u64), Delivery>,
+    /// By value.
+    pub(super) results: BTreeMap<u64, Delivery>,
     /// Those that were asked for something more when nothing went wrong any more.
     pub(super) healed: Vec<usize>,
     clock: u64,
@@ -119,12 +120,18 @@ impl History {
         u64::try_from(self.records.len()).expect("few records")
     }
 
-    /// A batch has its result.
-    pub(super) fn result(&mut self, instance: usize, batch: u64, delivery: Delivery) {
-        let before = self.results.insert((instance, batch), delivery);
-        assert_eq!(
-            before, None,
-            "batch {batch} of instance {instance} has two results"
-        );
+    /// A record has its result.
+    pub(super) fn result(&mut self, value: u64, delivery: Delivery) {
+        let before = self.results.insert(value, delivery);
+        assert_eq!(before, None, "record {value} has two results");
+    }
+
+    /// The values and indices of a batch's records.
+    pub(super) fn of_batch(&self, instance: usize, batch: u64) -> Vec<(u64, u32)> {
+        let records = self.records.iter();
+        records
+            .filter(|taken| taken.instance == instance && taken.batch == batch)
+            .map(|taken| (taken.value, taken.index))
+            .collect()
     }
 }

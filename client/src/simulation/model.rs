@@ -11,6 +11,7 @@ use sealwax_protocol::response::ResponseBody;
 use sealwax_protocol::{ApiKey, StrBytes};
 
 use super::check::Records;
+use super::producer::INPUT;
 use super::world::NODES;
 
 /// A cluster with one topic.
@@ -20,6 +21,7 @@ pub(super) fn cluster(nodes: i32, transaction_version: i16, topic: &str, partiti
     settings.transaction_version = transaction_version;
     let mut cluster = Cluster::new(settings);
     cluster.create_topic(topic, partitions);
+    cluster.create_topic(INPUT, 1);
     cluster
 }
 
@@ -95,6 +97,11 @@ pub(super) fn end(cluster: &Cluster, topic: &str, partition: i32) -> i64 {
     cluster
         .high_watermark(&TopicPartition::new(topic, partition))
         .unwrap_or(0)
+}
+
+/// The committed offset of a group in a topic's first partition.
+pub(super) fn group_offset(cluster: &Cluster, group: &str, topic: &str) -> Option<i64> {
+    cluster.group_offset(group, &TopicPartition::new(topic, 0))
 }
 
 /// Every data record with its offset.

@@ -14,6 +14,8 @@ pub(super) enum Operation {
     Begin,
     /// Sends so many records to a partition, in a transaction if the producer has them.
     Send(i32, u8),
+    /// Makes an offset of its group part of the transaction.
+    Offsets,
     /// Waits for the results of all records.
     Flush,
     /// Commits and waits for the outcome.
@@ -24,6 +26,8 @@ pub(super) enum Operation {
     Drop,
     /// Asks for a commit and does not wait for its outcome.
     Leave,
+    /// Asks what became of the last commit, if that was not told.
+    Resolve,
     /// Does nothing for a while.
     Wait(Duration),
     /// The process is killed, and another one takes its place.
@@ -59,8 +63,10 @@ pub(super) fn transactional() -> impl Strategy<Value = Vec<Operation>> {
     let operation = prop_oneof![
         10 => send(),
         3 => wait(),
+        2 => Just(Operation::Offsets),
         1 => Just(Operation::Begin),
         1 => Just(Operation::Flush),
+        1 => Just(Operation::Resolve),
         5 => Just(Operation::Commit),
         2 => Just(Operation::Abort),
         1 => Just(Operation::Drop),

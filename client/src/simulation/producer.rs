@@ -1,8 +1,10 @@
 //! A producer's user: carries a script out call by call, waits as the public API does, and writes down what it is told. In: a script,
 //! time. Out: calls of the machine, entries of the history.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
+
+use sealwax_protocol::ids::TopicPartition;
 
 use super::history::{Delivery, History, Outcome, Taken};
 use super::operations::Operation;
@@ -12,8 +14,12 @@ use crate::machine::Machine;
 use crate::machine::accumulator::Refusal;
 use crate::machine::accumulator::batch::Resolved;
 use crate::machine::producer::ProducerMachine;
-use crate::machine::transaction::Verdict;
+use crate::machine::transaction::{Resolution, Verdict};
+use crate::offsets::{ConsumerGroupMetadata, OffsetAndMetadata};
 use crate::record::Record;
+
+/// The topic whose offsets are sent.
+pub(super) const INPUT: &str = "in";
 
 /// The one topic.
 pub(super) const TOPIC: &str = "out";
@@ -22,6 +28,13 @@ pub(super) const TOPIC: &str = "out";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doing {
     Nothing,
+    Accepting {
+        number: u64,
+        until: Instant,
+    },
+    Resolving {
+        until: Instant,
+    },
     Initializing,
     Beginning {
         until: Instant,
@@ -77,6 +90,9 @@ pub(super) struct Producer {
     doing: Doing,
     /// Serial and place in the history.
     open: Option<(u64, usize)>,
+    /// The last commit of this instance, if its outcome was not told.
+    unknown: Option<usize>,
+    group: String,
     batches: u64,
     resolved: u64,
 }
@@ -87,6 +103,7 @@ impl Producer {
         instance: usize,
         is_transactional: bool,
         patience: Patience,
+        group: String,
         script: VecDeque<Operation>,
     ) -> Self {
         Self {
@@ -98,6 +115,8 @@ impl Producer {
             script,
             doing: Doing::Initializing,
             open: None,
+            unknown: None,
+            group,
             batches: 0,
             resolved: 0,
         }
@@ -125,11 +144,12 @@ impl Producer {
 
     /// The process dies: nobody learns any more what became of its batches.
     pub(super) fn forget(&self, history: &mut History) {
-        for batch in 0..self.batches {
-            history
-                .results
-                .entry((self.instance, batch))
-                .or_insert(Delivery::Unknown);
+        let own = history
+            .records
+            .iter()
+            .filter(|taken| taken.instance == self.instance);
+        for value in own.map(|taken| taken.value).collect::<Vec<_>>() {
+            history.results.entry(value).or_insert(Delivery::Unknown);
         }
     }
 
@@ -144,20 +164,25 @@ impl Producer {
             Doing::Nothing | Doing::Initializing | Doing::Flushing { .. } | Doing::Committing { .. } => None,
             Doing::Beginning { until }
             | Doing::Sending { until, .. }
+            | Doing::Accepting { until, .. }
+            | Doing::Resolving { until }
             | Doing::Aborting { until }
             | Doing::Waiting { until } => Some(until),
         }
     }
 
     /// A batch has its result.
-    pub(super) fn resolve(&mut self, history: &mut History, resolved: Resolved<u64>) {
+    pub(super) fn resolve(&mut self, history: &mut History, resolved: &Resolved<u64>) {
         self.resolved += 1;
-        let delivery = match resolved.result {
-            Ok(metadata) => Delivery::Written(metadata.base_offset),
-            Err(error) if error.kind() == ErrorKind::OutcomeUnknown => Delivery::Unknown,
-            Err(_) => Delivery::Unwritten,
-        };
-        history.result(self.instance, resolved.tag, delivery);
+        for (value, index) in history.of_batch(self.instance, resolved.tag) {
+            let (result, place) = resolved.results.of(index);
+            let delivery = match result {
+                Ok(metadata) => Delivery::Written(metadata.base_offset.map(|base| base + i64::from(place))),
+                Err(error) if error.kind() == ErrorKind::OutcomeUnknown => Delivery::Unknown,
+                Err(_) => Delivery::Unwritten,
+            };
+            history.result(value, delivery);
+        }
     }
 
     /// Goes one step on.
@@ -182,6 +207,11 @@ impl Producer {
                 Some(_) => self.done(),
                 None => Step::Rests,
             },
+            Doing::Accepting { number, until } => match self.machine.offsets_accepted(number) {
+                None if until > now => Step::Rests,
+                None | Some(Ok(()) | Err(_)) => self.done(),
+            },
+            Doing::Resolving { until } => self.await_resolution(now, until, history),
             Doing::Committing { since } => self.await_commit(now, since, history),
             Doing::Aborting { until } => self.await_abort(now, until, history),
             Doing::Waiting { until } if until <= now => self.done(),
@@ -198,7 +228,7 @@ impl Producer {
         let Some(operation) = self.script.front().copied() else {
             return Step::Rests;
         };
-        if let Operation::Send(..) = operation
+        if let Operation::Send(..) | Operation::Offsets = operation
             && self.is_transactional
             && self.open.is_none()
         {
@@ -229,6 +259,15 @@ impl Producer {
             Operation::Begin if self.is_transactional && self.open.is_none() => {
                 self.begin(now, now + self.patience.block, history)
             }
+            Operation::Offsets => self.send_offsets(now, history),
+            Operation::Resolve => {
+                if self.unknown.is_some() {
+                    self.machine.resolve(now);
+                    let until = now + self.patience.block;
+                    self.doing = Doing::Resolving { until };
+                }
+                Step::Moved
+            }
             Operation::Commit => self.commit(now, history),
             Operation::Abort => self.abort(now, history),
             Operation::Drop => {
@@ -254,6 +293,7 @@ impl Producer {
         match self.machine.begin(now) {
             Some(Ok(serial)) => {
                 self.watch.begin();
+                self.unknown = None;
                 self.open = Some((serial, history.begin(self.instance)));
                 self.done()
             }
@@ -331,6 +371,38 @@ impl Producer {
         }
     }
 
+    fn send_offsets(&mut self, now: Instant, history: &mut History) -> Step {
+        let Some((_, transaction)) = self.open else {
+            return Step::Moved;
+        };
+        // Each transaction has an offset of its own, larger than those before.
+        let offset = i64::try_from(transaction).expect("few transactions");
+        let offsets = BTreeMap::from([(TopicPartition::new(INPUT, 0), OffsetAndMetadata::new(offset))]);
+        let group = ConsumerGroupMetadata::new(self.group.clone());
+        match self.machine.send_offsets(now, offsets, group) {
+            Ok(number) => {
+                history.transactions[transaction].offset = Some(offset);
+                let until = now + self.patience.block;
+                self.doing = Doing::Accepting { number, until };
+            }
+            Err(error) => self.note(history, &error),
+        }
+        Step::Moved
+    }
+
+    fn await_resolution(&mut self, now: Instant, until: Instant, history: &mut History) -> Step {
+        let Some(transaction) = self.unknown else {
+            return self.done();
+        };
+        match self.machine.resolution() {
+            None if until > now => return Step::Rests,
+            None | Some(Ok(Resolution::Unknown(_)) | Err(_)) => {}
+            Some(Ok(Resolution::Committed)) => history.told(transaction, Outcome::Committed),
+            Some(Ok(Resolution::Aborted(_))) => history.told(transaction, Outcome::Aborted),
+        }
+        self.done()
+    }
+
     fn commit(&mut self, now: Instant, history: &mut History) -> Step {
         let Some((_, transaction)) = self.open else {
             return Step::Moved;
@@ -366,7 +438,10 @@ impl Producer {
             Verdict::Aborted(_) => Outcome::Aborted,
             Verdict::Fenced(_) => Outcome::Fenced,
             Verdict::Fatal(_) => Outcome::Fatal,
-            Verdict::Unknown(_) => Outcome::Unknown,
+            Verdict::Unknown(_) => {
+                self.unknown = Some(transaction);
+                Outcome::Unknown
+            }
         };
         self.tell(history, transaction, outcome);
         self.done()

@@ -20,7 +20,7 @@ use super::model;
 use super::network::{Network, Parcel};
 use super::operations::{Operation, PARTITIONS, Script};
 use super::print::{self, Trace};
-use super::producer::{Patience, Producer, Step, TOPIC};
+use super::producer::{INPUT, Patience, Producer, Step, TOPIC};
 use super::reader::Reader;
 use super::shell::{Limits, Shell};
 use super::time::Agenda;
@@ -140,6 +140,11 @@ const PATIENCE: Patience = Patience {
 /// The name of the n-th transactional id.
 pub(super) fn id_name(number: usize) -> Arc<str> {
     format!("id-{number}").into()
+}
+
+/// The group whose offsets the n-th transactional id sends.
+fn group_name(number: usize) -> String {
+    format!("group-{number}")
 }
 
 impl World {
@@ -279,7 +284,12 @@ impl World {
             logs: model::logs(&self.cluster, TOPIC, PARTITIONS),
             committed: model::committed(&self.cluster, TOPIC, PARTITIONS),
             read: readers.collect(),
-            group_offset: None,
+            group_offsets: self
+                .clients
+                .iter()
+                .filter_map(|client| client.transactional_id)
+                .map(|id| (id, model::group_offset(&self.cluster, &group_name(id), INPUT)))
+                .collect(),
         }
     }
 
@@ -320,7 +330,14 @@ impl World {
         };
         let machine = ProducerMachine::new(settings, self.rng.fork());
         let is_transactional = transactional_id.is_some();
-        let producer = Producer::new(machine, instance, is_transactional, PATIENCE, script);
+        let producer = Producer::new(
+            machine,
+            instance,
+            is_transactional,
+            PATIENCE,
+            group_name(transactional_id.unwrap_or_default()),
+            script,
+        );
         self.clients[client].role = Role::Producer(Box::new(producer));
     }
 
@@ -511,7 +528,7 @@ impl World {
         loop {
             let polled = producer.machine.poll_request(now);
             while let Some(resolved) = producer.machine.poll_event() {
-                producer.resolve(&mut self.history, resolved);
+                producer.resolve(&mut self.history, &resolved);
             }
             let Some(outbound) = polled else { break };
             let unresolved = producer.unresolved();
@@ -611,7 +628,9 @@ impl World {
             Act::MoveTransactionCoordinator(id) => {
                 model::move_transaction_coordinator(&mut self.cluster, now, &id_name(id));
             }
-            Act::MoveGroupCoordinator => model::move_group_coordinator(&mut self.cluster, now, "group"),
+            Act::MoveGroupCoordinator => {
+                model::move_group_coordinator(&mut self.cluster, now, &group_name(0))
+            }
             Act::StopNode(node, time) => {
                 let node = NodeId(node);
                 self.network.set_down(now, node, true);

@@ -37,11 +37,10 @@ fn good() -> (History, Seen) {
             index: 0,
         });
     }
-    for (batch, base) in [(0, 0), (1, 0), (2, 2), (3, 4), (4, 7)] {
-        let instance = if batch == 4 { idempotent } else { transactional };
-        history.result(instance, batch, Delivery::Written(Some(base)));
+    for (value, base) in [(0, 0), (1, 0), (2, 2), (3, 4), (4, 7)] {
+        history.result(value, Delivery::Written(Some(base)));
     }
-    history.result(idempotent, 5, Delivery::Unknown);
+    history.result(5, Delivery::Unknown);
     let logs: Records = BTreeMap::from([
         (0, vec![(0, 0), (2, 2), (4, 3)]),
         (1, vec![(0, 1)]),
@@ -53,7 +52,7 @@ fn good() -> (History, Seen) {
         logs,
         read: vec![committed.clone()],
         committed,
-        group_offset: Some(Some(30)),
+        group_offsets: BTreeMap::from([(0, Some(30))]),
     };
     (history, seen)
 }
@@ -82,15 +81,15 @@ fn an_unknown_outcome_may_be_none_as_well() {
     let found = after(|_, seen| {
         remove(&mut seen.committed, 3);
         remove(&mut seen.read[0], 3);
-        seen.group_offset = Some(Some(10));
+        seen.group_offsets.insert(0, Some(10));
     });
     assert_eq!(found, []);
     let found = after(|history, seen| {
-        history.results.insert((0, 3), Delivery::Unknown);
+        history.results.insert(3, Delivery::Unknown);
         for records in [&mut seen.logs, &mut seen.committed, &mut seen.read[0]] {
             remove(records, 3);
         }
-        seen.group_offset = Some(Some(10));
+        seen.group_offsets.insert(0, Some(10));
     });
     assert_eq!(found, []);
 }
@@ -160,15 +159,15 @@ fn a_transaction_that_is_seen_in_part_is_torn() {
 #[test]
 fn what_was_said_not_to_be_written_must_not_be_there() {
     let found = after(|history, _| {
-        history.results.insert((1, 4), Delivery::Unwritten);
+        history.results.insert(4, Delivery::Unwritten);
     });
     assert_eq!(found, [Anomaly::WrittenAllTheSame { value: 4 }]);
     let found = after(|history, _| {
-        history.results.insert((1, 5), Delivery::Unwritten);
+        history.results.insert(5, Delivery::Unwritten);
     });
     assert_eq!(found, []);
     let found = after(|history, _| {
-        history.results.insert((1, 4), Delivery::Unknown);
+        history.results.insert(4, Delivery::Unknown);
     });
     assert_eq!(found, []);
 }
@@ -176,16 +175,16 @@ fn what_was_said_not_to_be_written_must_not_be_there() {
 #[test]
 fn a_record_stands_where_it_was_said_to() {
     let found = after(|history, _| {
-        history.results.insert((1, 4), Delivery::Written(Some(6)));
+        history.results.insert(4, Delivery::Written(Some(6)));
     });
     assert_eq!(found, [Anomaly::Misplaced { value: 4 }]);
     let found = after(|history, _| {
-        history.results.insert((1, 4), Delivery::Written(None));
+        history.results.insert(4, Delivery::Written(None));
     });
     assert_eq!(found, [], "the offset may be forgotten");
     let found = after(|history, _| {
         history.records[4].partition = 3;
-        history.results.insert((1, 4), Delivery::Written(None));
+        history.results.insert(4, Delivery::Written(None));
     });
     assert_eq!(found, [Anomaly::Misplaced { value: 4 }]);
 }
@@ -195,7 +194,7 @@ fn records_of_one_producer_keep_their_order() {
     let found = after(|history, seen| {
         history.records[4].partition = 0;
         history.records[4].instance = 0;
-        history.results.insert((0, 4), Delivery::Written(Some(3)));
+        history.results.insert(4, Delivery::Written(Some(3)));
         for records in [&mut seen.logs, &mut seen.committed, &mut seen.read[0]] {
             remove(records, 4);
             let records = records.get_mut(&0).unwrap();
@@ -255,7 +254,7 @@ fn a_reader_does_not_go_back() {
 #[test]
 fn each_record_has_a_result() {
     let found = after(|history, _| {
-        history.results.remove(&(1, 5));
+        history.results.remove(&5);
     });
     assert_eq!(found, [Anomaly::NoResult { value: 5 }]);
 }
@@ -263,7 +262,7 @@ fn each_record_has_a_result() {
 #[test]
 fn a_commit_with_a_failed_record_is_none() {
     let found = after(|history, _| {
-        history.results.insert((0, 1), Delivery::Unwritten);
+        history.results.insert(1, Delivery::Unwritten);
     });
     assert_eq!(found, [Anomaly::CommittedWithFailure { transaction: 0 }]);
 }
@@ -279,7 +278,9 @@ fn who_is_fenced_succeeds_in_nothing_any_more() {
 #[test]
 fn the_groups_offset_is_that_of_the_last_transaction_that_is_seen() {
     for offset in [None, Some(10), Some(20)] {
-        let found = after(|_, seen| seen.group_offset = Some(offset));
+        let found = after(|_, seen| {
+            seen.group_offsets.insert(0, offset);
+        });
         assert_eq!(found, [Anomaly::WrongGroupOffset], "{offset:?}");
     }
     let found = after(|history, seen| {
@@ -287,7 +288,7 @@ fn the_groups_offset_is_that_of_the_last_transaction_that_is_seen() {
         for records in [&mut seen.logs, &mut seen.committed, &mut seen.read[0]] {
             remove(records, 3);
         }
-        seen.group_offset = Some(Some(10));
+        seen.group_offsets.insert(0, Some(10));
     });
     assert_eq!(found, [], "a transaction of unknown outcome without records");
 }
@@ -318,7 +319,7 @@ fn a_value_that_nobody_sent_is_found() {
 fn a_result_is_given_once() {
     let twice = std::panic::catch_unwind(|| {
         let (mut history, _) = good();
-        history.result(1, 5, Delivery::Unwritten);
+        history.result(5, Delivery::Unwritten);
     });
     assert!(twice.is_err());
 }
