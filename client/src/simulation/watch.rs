@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::{Sequence, TopicPartition};
 use sealwax_protocol::limits::DecodeLimits;
-use sealwax_protocol::produce::ProduceRequest;
+use sealwax_protocol::produce::{ProduceRequest, ProduceResponse};
 use sealwax_protocol::record::Batches;
 use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::ResponseBody;
@@ -162,11 +163,41 @@ impl Watch {
             (Some(RequestBody::EndTxn(request)), Err(RequestFailure::Unanswered(_))) if is_v1 => {
                 self.tainted = Some((request.producer_id.0, request.producer_epoch));
             }
+            (Some(RequestBody::Produce(request)), Ok(ResponseBody::Produce(response))) => {
+                self.forget_split(request, response);
+            }
             (_, Ok(ResponseBody::EndTxn(response))) if response.error_code != 0 => self.count_failure(time),
             (_, Ok(ResponseBody::InitProducerId(response))) if response.error_code != 0 => {
                 self.count_failure(time);
             }
             _ => {}
+        }
+    }
+
+    /// A batch that was refused because it is too large is cut into pieces, which take its sequences; what is behind it is sent again.
+    fn forget_split(&mut self, request: &ProduceRequest, response: &ProduceResponse) {
+        let parts = response.topics.iter().flat_map(|topic| &topic.partitions);
+        let refused: Vec<i32> = parts
+            .filter(|part| part.error_code == ErrorCode::MESSAGE_TOO_LARGE)
+            .map(|part| part.index)
+            .collect();
+        for topic in &request.topics {
+            for part in topic
+                .partitions
+                .iter()
+                .filter(|part| refused.contains(&part.index))
+            {
+                let batch = header(&part.records);
+                let place = (
+                    TopicPartition::new(Arc::clone(&topic.name), part.index),
+                    batch.stamp,
+                );
+                self.batches.retain(|(partition, stamp, first), _| {
+                    (partition, stamp) != (&place.0, &place.1) || *first < batch.base_sequence
+                });
+                let first = Sequence::new(batch.base_sequence).expect("a sequence");
+                self.next.insert(place, first);
+            }
         }
     }
 
