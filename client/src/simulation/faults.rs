@@ -65,8 +65,6 @@ pub(super) enum Act {
     Freeze(usize, Duration),
     /// The finalized level of `transaction.version` is set.
     SetTransactionVersion(i16),
-    /// A node's highest version of an API is lowered.
-    CapVersion(i32, ApiKey, i16),
 }
 
 /// All that goes wrong in a run.
@@ -235,8 +233,6 @@ fn rule(doubles: Doubles) -> impl Strategy<Value = Rule> {
 /// What may be done besides the faults of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hands {
-    /// Nothing.
-    Still,
     /// Whatever an operator, a machine or a network does without changing the protocol.
     Rough,
     /// That, and the feature level changes.
@@ -246,7 +242,7 @@ pub(super) enum Hands {
 fn act(clients: usize, hands: Hands) -> impl Strategy<Value = Act> {
     let level = match hands {
         Hands::Upgrading => 4,
-        Hands::Still | Hands::Rough => 0,
+        Hands::Rough => 0,
     };
     prop_oneof![
         4 => (0..4).prop_map(Act::MoveLeader),
@@ -262,11 +258,7 @@ fn act(clients: usize, hands: Hands) -> impl Strategy<Value = Act> {
 
 /// Any plan for so many clients.
 pub(super) fn plan(clients: usize, hands: Hands, doubles: Doubles) -> impl Strategy<Value = Plan> {
-    let acts = match hands {
-        Hands::Still => 0..1,
-        Hands::Rough | Hands::Upgrading => 0..6,
-    };
-    let acts = prop::collection::vec((millis(0..4_000), act(clients, hands)), acts);
+    let acts = prop::collection::vec((millis(0..4_000), act(clients, hands)), 0..6);
     let rules = prop::collection::vec(rule(doubles), 0..8);
     (rules, acts).prop_map(|(rules, acts)| Plan { rules, acts })
 }

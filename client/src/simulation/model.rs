@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sealwax_devbroker::{Cluster, Origin, Settings};
+use sealwax_protocol::StrBytes;
 use sealwax_protocol::ids::{NodeId, TopicPartition};
 use sealwax_protocol::messages::{InitProducerIdRequest, TransactionalId};
 use sealwax_protocol::record::ControlType;
 use sealwax_protocol::response::ResponseBody;
-use sealwax_protocol::{ApiKey, StrBytes};
 
 use super::check::Records;
 use super::producer::INPUT;
@@ -59,10 +59,6 @@ pub(super) fn start_node(cluster: &mut Cluster, now: Duration, node: NodeId) {
 
 pub(super) fn set_transaction_version(cluster: &mut Cluster, now: Duration, level: i16) {
     cluster.set_transaction_version(now, level);
-}
-
-pub(super) fn cap_version(cluster: &mut Cluster, node: NodeId, api: ApiKey, max: i16) {
-    cluster.cap_version(node, api, max);
 }
 
 /// Initialises a transactional id again and again, until its epoch is this one.

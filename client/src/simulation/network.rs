@@ -35,7 +35,6 @@ pub(super) enum Parcel {
     Answer {
         connection: u64,
         correlation: i32,
-        version: i16,
         body: Box<ResponseBody>,
     },
 }
@@ -73,7 +72,7 @@ struct Due {
     on_answer: OnAnswer,
     /// Kept only if its answer is to be replaced.
     request: Option<(RequestBody, i16)>,
-    answer: Option<(i16, ResponseBody)>,
+    answer: Option<ResponseBody>,
 }
 
 #[derive(Debug)]
@@ -206,7 +205,7 @@ impl Network {
                 .iter_mut()
                 .find(|due| due.correlation == answer.to.correlation);
             if let Some(due) = due {
-                due.answer = Some((answer.version, answer.body));
+                due.answer = Some(answer.body);
             }
         });
         self.release(now, connection);
@@ -298,7 +297,7 @@ impl Network {
                 correlation,
                 on_answer: OnAnswer::Pass,
                 request: None,
-                answer: Some((version, answer)),
+                answer: Some(answer),
             });
         });
         self.release(now, connection);
@@ -359,7 +358,7 @@ impl Network {
                 return;
             }
             let Some(due) = known.due.pop_front() else { return };
-            let Some((version, body)) = due.answer else { return };
+            let Some(body) = due.answer else { return };
             if known.line != Line::Open || known.owner.is_none() {
                 continue;
             }
@@ -378,7 +377,6 @@ impl Network {
             let parcel = Parcel::Answer {
                 connection,
                 correlation: due.correlation,
-                version,
                 body: Box::new(body),
             };
             self.parcels.push_back((known.to_client, parcel));

@@ -61,8 +61,7 @@ enum Event {
     Start(usize),
     Wake(usize),
     Cluster,
-    Act(Act),
-    /// One of the plan, which ends when everything heals.
+    /// An act of the plan, which ends when everything heals.
     Planned(Act),
     NodeIsBack(NodeId),
 }
@@ -268,11 +267,6 @@ impl World {
         self.turn(client);
     }
 
-    /// Does something to the cluster, the network or a process now.
-    pub(super) fn act(&mut self, act: Act) {
-        self.handle(Event::Act(act));
-    }
-
     /// What can be seen from outside.
     pub(super) fn seen(&self) -> Seen {
         let readers = self.clients.iter().filter_map(|client| match &client.role {
@@ -384,7 +378,7 @@ impl World {
                 }
             }
             Event::Planned(_) if self.is_healed => {}
-            Event::Act(act) | Event::Planned(act) => {
+            Event::Planned(act) => {
                 self.steps += 1;
                 self.carry_out(act);
                 self.settle();
@@ -651,7 +645,6 @@ impl World {
             Act::SetTransactionVersion(level) => {
                 model::set_transaction_version(&mut self.cluster, now, level)
             }
-            Act::CapVersion(node, api, max) => model::cap_version(&mut self.cluster, NodeId(node), api, max),
         }
     }
 

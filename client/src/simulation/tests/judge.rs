@@ -227,7 +227,7 @@ fn a_reader_skips_nothing() {
 fn a_reader_gets_nothing_twice_and_nothing_that_is_not_committed() {
     let invented = Anomaly::Invented { reader: 0, value: 2 };
     let found = after(|_, seen| seen.read[0].get_mut(&0).unwrap().insert(1, (2, 2)));
-    assert_eq!(found, [invented.clone()]);
+    assert_eq!(found, std::slice::from_ref(&invented));
     let found = after(|_, seen| {
         seen.read[0].insert(3, vec![(0, 2)]);
     });
@@ -284,7 +284,7 @@ fn the_groups_offset_is_that_of_the_last_transaction_that_is_seen() {
         assert_eq!(found, [Anomaly::WrongGroupOffset], "{offset:?}");
     }
     let found = after(|history, seen| {
-        history.records.retain(|taken| taken.value < 3 || taken.value > 3);
+        history.records.retain(|taken| taken.value != 3);
         for records in [&mut seen.logs, &mut seen.committed, &mut seen.read[0]] {
             remove(records, 3);
         }
