@@ -48,6 +48,8 @@ mod consumer;
 mod producer;
 #[cfg(feature = "runtime")]
 pub(crate) mod runtime;
+#[cfg(test)]
+mod simulation;
 #[cfg(feature = "runtime")]
 mod transaction;
 

@@ -31,7 +31,7 @@ impl SourceFile {
         };
         inside
             .split('/')
-            .any(|part| matches!(part, "tests" | "tests.rs" | "testing" | "testing.rs"))
+            .any(|part| matches!(part, "tests" | "tests.rs" | "testing" | "testing.rs" | "simulation"))
     }
 }
 
@@ -101,6 +101,7 @@ mod tests {
             "tests/a.rs",
             "src/a/tests.rs",
             "src/machine/testing/clock.rs",
+            "src/simulation/time.rs",
             "benches/b.rs",
         ] {
             assert!(file(path).is_test(), "{path}");

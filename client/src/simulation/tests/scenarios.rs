@@ -1,0 +1,77 @@
+//! Scenarios by chance: who does what, and what goes wrong.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::super::faults::{self, Doubles, Hands};
+use super::super::operations::{self, Script};
+use super::super::world::Scenario;
+
+/// Readers of each run.
+const READERS: usize = 1;
+
+/// Which transaction protocol the cluster speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    V1,
+    V2,
+    /// One, then the other, and back.
+    Changing,
+}
+
+impl Protocol {
+    fn level(self) -> BoxedStrategy<i16> {
+        match self {
+            Self::V1 => Just(1).boxed(),
+            Self::V2 => Just(2).boxed(),
+            Self::Changing => prop::sample::select(&[1_i16, 2][..]).boxed(),
+        }
+    }
+
+    const fn hands(self) -> Hands {
+        match self {
+            Self::V1 | Self::V2 => Hands::Rough,
+            Self::Changing => Hands::Upgrading,
+        }
+    }
+
+    const fn doubles(self) -> Doubles {
+        match self {
+            Self::V2 => Doubles::EndTxnToo,
+            Self::V1 | Self::Changing => Doubles::NotEndTxn,
+        }
+    }
+}
+
+fn scenario(
+    scripts: impl Strategy<Value = Vec<Script>>,
+    protocol: Protocol,
+    timeout: impl Strategy<Value = u64>,
+) -> impl Strategy<Value = Scenario> {
+    let level = protocol.level();
+    (scripts, level, timeout, any::<u64>()).prop_flat_map(move |(scripts, level, timeout, seed)| {
+        // The readers are clients as well.
+        let clients = scripts.len() + 1;
+        let plan = faults::plan(clients, protocol.hands(), protocol.doubles());
+        (Just(scripts), plan).prop_map(move |(scripts, plan)| Scenario {
+            seed,
+            transaction_version: level,
+            transaction_timeout: Duration::from_secs(timeout),
+            scripts,
+            plan,
+            readers: READERS,
+        })
+    })
+}
+
+/// One producer, whose transactions the coordinator lets be.
+pub(super) fn alone(id: Option<usize>, protocol: Protocol) -> impl Strategy<Value = Scenario> {
+    scenario(operations::alone(id), protocol, Just(60))
+}
+
+/// Several producers, and a coordinator that may lose its patience.
+pub(super) fn crowd(protocol: Protocol) -> impl Strategy<Value = Scenario> {
+    let timeout = prop_oneof![1 => Just(60_u64), 1 => 1..5_u64];
+    scenario(operations::crowd(), protocol, timeout)
+}
