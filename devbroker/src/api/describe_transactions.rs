@@ -12,13 +12,14 @@ use sealwax_protocol::response::ResponseBody;
 
 use super::{Call, Reply};
 use crate::names::{milliseconds, text, topic_name};
+use crate::settings::Release;
 use crate::state::State;
 use crate::state::transactions::Coordinated;
 
 pub(super) fn handle(state: &State, call: &Call, request: &DescribeTransactionsRequest) -> Reply {
     let states = request.transactional_ids.iter();
     let states = states.map(|id| match look_up(state, call, id) {
-        Ok(found) => describe(id, found),
+        Ok(found) => describe(state, id, found),
         Err(code) => TransactionState::default()
             .with_transactional_id(id.clone())
             .with_error_code(code.0),
@@ -37,8 +38,13 @@ fn look_up<'a>(state: &'a State, call: &Call, id: &TransactionalId) -> Result<&'
     found.ok_or(ErrorCode::TRANSACTIONAL_ID_NOT_FOUND)
 }
 
-fn describe(id: &TransactionalId, found: &Coordinated) -> TransactionState {
+fn describe(state: &State, id: &TransactionalId, found: &Coordinated) -> TransactionState {
     let metadata = &found.metadata;
+    // Kafka 3.9 goes on telling the time of a transaction that is over.
+    let before = metadata
+        .last_started()
+        .filter(|_| !state.is_at_least(Release::V4_4));
+    let started = metadata.started().or(before);
     let producer = metadata.producer();
     TransactionState::default()
         .with_transactional_id(id.clone())
@@ -46,7 +52,7 @@ fn describe(id: &TransactionalId, found: &Coordinated) -> TransactionState {
         .with_producer_epoch(producer.epoch.0)
         .with_transaction_state(text(metadata.phase().name()))
         .with_transaction_timeout_ms(i32::try_from(metadata.timeout().as_millis()).unwrap_or(i32::MAX))
-        .with_transaction_start_time_ms(metadata.started().map_or(-1, milliseconds))
+        .with_transaction_start_time_ms(started.map_or(-1, milliseconds))
         .with_topics(topics(found))
 }
 

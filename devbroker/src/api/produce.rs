@@ -126,19 +126,28 @@ fn prepare(
             id: ProducerId(batch.producer_id()),
             epoch: ProducerEpoch(batch.epoch()),
         };
-        let is_open = found.log.has_open_transaction(producer.id.0, producer.epoch.0);
+        let is_open = state.is_open(&found.log, producer);
         let verification = Verification::of_produce(call.version);
-        if !is_open && let Some(found) = state.topics.partition_mut(&partition) {
+        let is_fenced = state.is_at_least(Release::V4_4) && found.log.is_fenced(&batch);
+        if !is_open
+            && !is_fenced
+            && let Some(found) = state.topics.partition_mut(&partition)
+        {
             found.log.note_attempt(&batch);
         }
-        state.verify(
-            call.now,
-            verification,
-            is_open,
-            transactional_id,
-            producer,
-            &partition,
-        )
+        if is_fenced {
+            // Nobody is asked: the log knows a later epoch.
+            Err(ErrorCode::INVALID_PRODUCER_EPOCH)
+        } else {
+            state.verify(
+                call.now,
+                verification,
+                is_open,
+                transactional_id,
+                producer,
+                &partition,
+            )
+        }
     } else {
         Ok(Permit::Granted)
     };

@@ -82,7 +82,7 @@ fn commit(
         .home(&partition)
         .ok_or(ErrorCode::COORDINATOR_NOT_AVAILABLE)?;
     home.coordinator.check(call.now, call.node)?;
-    let is_open = home.log.has_open_transaction(producer.id.0, producer.epoch.0);
+    let is_open = state.is_open(&home.log, producer);
     let verification = Verification::of_txn_offset_commit(call.version);
     let id = request.transactional_id.0.as_str();
     match state.verify(call.now, verification, is_open, id, producer, &partition)? {

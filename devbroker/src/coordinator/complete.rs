@@ -8,6 +8,7 @@ impl TransactionMetadata {
         let Phase::Prepare { outcome, open, .. } = &self.phase else {
             return;
         };
+        self.last_started = Some(open.started);
         self.phase = Phase::Complete {
             outcome: *outcome,
             started: open.started,

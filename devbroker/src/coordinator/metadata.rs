@@ -94,6 +94,8 @@ pub struct TransactionMetadata {
     pub(super) next_producer_id: i64,
     pub(super) timeout: Duration,
     pub(super) phase: Phase,
+    /// When the last transaction that is complete began.
+    pub(super) last_started: Option<Duration>,
 }
 
 impl TransactionMetadata {
@@ -107,6 +109,7 @@ impl TransactionMetadata {
             next_producer_id: NONE as i64,
             timeout,
             phase: Phase::Empty,
+            last_started: None,
         }
     }
 
@@ -148,6 +151,11 @@ impl TransactionMetadata {
             Phase::Complete { started, .. } => Some(*started),
             Phase::Empty => None,
         }
+    }
+
+    /// When the last transaction that is complete began, whatever happened since.
+    pub(crate) const fn last_started(&self) -> Option<Duration> {
+        self.last_started
     }
 
     pub(super) const fn is_exhausted(&self) -> bool {

@@ -26,10 +26,10 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Whether this member, of this generation, may commit offsets in a transaction. An empty member id and a generation of −1
-    /// name nobody, who may always (KIP-447).
+    /// Whether this member, of this generation, may commit offsets in a transaction (KIP-447). Whoever names nobody (an empty member id, a
+    /// generation of −1) may always; without a generation anybody may while the group has no members.
     pub(crate) fn check_member(&self, member: &str, generation: i32) -> Result<(), ErrorCode> {
-        if member.is_empty() && generation < 0 {
+        if generation < 0 && (member.is_empty() || self.members.is_empty()) {
             return Ok(());
         }
         if !self.members.contains(member) {

@@ -131,6 +131,13 @@ impl PartitionLog {
         self.append(batch, leader_epoch, SequenceRule::Unchecked)
     }
 
+    /// Whether the log knows a later epoch of the batch's producer.
+    pub(crate) fn is_fenced(&self, batch: &Incoming) -> bool {
+        self.producers
+            .get(&batch.producer_id())
+            .is_some_and(|entry| entry.check_epoch(batch.epoch()).is_err())
+    }
+
     /// Where this very batch was written before, if it was.
     pub(crate) fn repeat_of(&self, batch: &Incoming) -> Option<i64> {
         let entry = self.producers.get(&batch.producer_id())?;

@@ -71,6 +71,13 @@ impl PartitionLog {
             .is_some_and(|entry| entry.epoch() == epoch && entry.open_since().is_some())
     }
 
+    /// Whether this producer has an open transaction here, in whatever epoch.
+    pub(crate) fn has_any_open_transaction(&self, producer_id: i64) -> bool {
+        self.producers
+            .get(&producer_id)
+            .is_some_and(|entry| entry.open_since().is_some())
+    }
+
     /// The values of all records that a read_committed reader gets, found the slow way: a transaction counts if the next marker of its producer
     /// is a commit. Records without a value are empty.
     #[must_use]

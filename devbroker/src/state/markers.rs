@@ -11,6 +11,7 @@ use super::{Event, State};
 use crate::coordinator::{Added, Level, Outcome, Phase, TransactionMetadata};
 use crate::log::{Marker, MarkerRule};
 use crate::names::milliseconds;
+use crate::settings::Release;
 
 impl State {
     /// By whose rules the brokers themselves end a transaction.
@@ -111,8 +112,12 @@ impl State {
             self.timers.plan(now + pause, event);
             return;
         }
-        // A refusal means that a later marker is there already: this one is not needed any more.
-        let _ = self.mark(&partition, &marker);
+        let refused = self.mark(&partition, &marker).is_err();
+        if refused && !self.is_at_least(Release::V4_4) {
+            // Kafka 3.9 gives up here, and the transaction stays as it is.
+            return;
+        }
+        // Later releases take it that a later marker is there already, and this one is not needed any more.
         if let Some(coordinated) = self.transactions.ids.get_mut(&transactional_id) {
             coordinated.unmarked.remove(&partition);
             if coordinated.unmarked.is_empty() {

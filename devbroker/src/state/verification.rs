@@ -6,6 +6,8 @@ use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::{ProducerIdAndEpoch, TopicPartition};
 
 use super::State;
+use crate::log::PartitionLog;
+use crate::settings::Release;
 
 /// What is asked, by the version of the client's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,15 @@ pub(crate) enum Permit {
 }
 
 impl State {
+    /// Whether a write needs no question because its transaction is open in the log already. Kafka 3.9 does not look at the epoch here: a write with a
+    /// later one than the coordinator's is taken, and then refuses the marker.
+    pub(crate) fn is_open(&self, log: &PartitionLog, producer: ProducerIdAndEpoch) -> bool {
+        match self.settings.release {
+            Release::V3_9 => log.has_any_open_transaction(producer.id.0),
+            Release::V4_4 => log.has_open_transaction(producer.id.0, producer.epoch.0),
+        }
+    }
+
     /// Asks the coordinator, unless the transaction is open in the log already.
     pub(crate) fn verify(
         &mut self,

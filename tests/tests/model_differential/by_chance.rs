@@ -5,14 +5,14 @@ use crate::script::{Op, Script, Seq, Who};
 /// Steps of a script.
 const STEPS: usize = 30;
 
-/// The script of a seed.
-pub(crate) fn script(seed: u64) -> Script {
+/// The script of a seed. `later_epochs`: with requests whose epoch is later than what the coordinator gave.
+pub(crate) fn script(seed: u64, later_epochs: bool) -> Script {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut ops = vec![Op::Init {
         who: Who::A,
         again: false,
     }];
-    ops.extend((0..STEPS).map(|_| step(&mut rng)));
+    ops.extend((0..STEPS).map(|_| step(&mut rng, later_epochs)));
     ops.extend([
         Op::Describe,
         Op::Producers { partition: 0 },
@@ -34,12 +34,12 @@ pub(crate) fn script(seed: u64) -> Script {
     }
 }
 
-fn step(rng: &mut fastrand::Rng) -> Op {
+fn step(rng: &mut fastrand::Rng, later_epochs: bool) -> Op {
     let who = if rng.u8(..4) == 0 { Who::B } else { Who::A };
     let partition = rng.i32(0..2);
     let shift = match rng.u8(..12) {
         0 => -1,
-        1 => 1,
+        1 if later_epochs => 1,
         _ => 0,
     };
     let seq = match rng.u8(..8) {

@@ -777,6 +777,11 @@ fn groups() -> Vec<Script> {
             ],
         ),
         script(
+            "first offsets with a generation",
+            LONG,
+            &[init(A), add_offsets, by("", 3), by("nobody", 3), commit(), ANY],
+        ),
+        script(
             "offsets without AddOffsets",
             LONG,
             &[init(A), offsets(6), look, STABLE, commit(), look, STABLE, abort()],

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use bytes::Bytes;
 use sealwax_protocol::StrBytes;
 use sealwax_protocol::error_code::ErrorCode;
@@ -37,6 +38,11 @@ const NOBODY: ProducerIdAndEpoch = ProducerIdAndEpoch {
     epoch: ProducerEpoch(0),
 };
 
+/// How long markers may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a transaction may take to time out.
+const EXPIRY_PATIENCE: Duration = Duration::from_secs(30);
+
 /// The names that a script's requests use.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
@@ -61,7 +67,11 @@ pub(crate) struct Runner<'a, S> {
     held: BTreeMap<Who, ProducerIdAndEpoch>,
     written: BTreeMap<(i64, i16, i32), Written>,
     values: u32,
+    /// The records' time: far from the broker's it would begin a new segment with every marker, where a Fetch ends.
+    now_ms: i64,
     ids: Ids,
+    /// The transaction does not leave its Prepare state: no need to wait for that again.
+    is_stuck: bool,
     lines: Vec<String>,
 }
 
@@ -75,7 +85,9 @@ pub(crate) fn run<S: Side>(side: &mut S, mode: Mode, names: &Names, script: &Scr
         held: BTreeMap::new(),
         written: BTreeMap::new(),
         values: 0,
+        now_ms: i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?,
         ids: Ids::default(),
+        is_stuck: false,
         lines: Vec::new(),
     };
     for op in &script.ops {
@@ -88,7 +100,11 @@ impl<S: Side> Runner<'_, S> {
     fn step(&mut self, op: Op) -> Result<()> {
         if op == Op::Expire {
             let is_over = |state: &str| state != "Ongoing" && !state.starts_with("Prepare");
-            return self.side.wait_for(&self.names.transactional_id, is_over);
+            let state = self
+                .side
+                .wait_for(&self.names.transactional_id, EXPIRY_PATIENCE, is_over)?;
+            ensure!(state.is_none(), "the transaction stays {state:?}");
+            return Ok(());
         }
         if let Op::Offsets { .. } = op {
             // A group coordinator may take a moment longer than the transaction's.
@@ -107,7 +123,14 @@ impl<S: Side> Runner<'_, S> {
         );
         if ends {
             let is_settled = |state: &str| !state.starts_with("Prepare");
-            self.side.wait_for(&self.names.transactional_id, is_settled)?;
+            let patience = if self.is_stuck { Duration::ZERO } else { PATIENCE };
+            let stuck = self
+                .side
+                .wait_for(&self.names.transactional_id, patience, is_settled)?;
+            self.is_stuck = stuck.is_some();
+            if let (Some(state), Some(line)) = (stuck, self.lines.last_mut()) {
+                line.push_str(&format!(" and stays {state}"));
+            }
         }
         Ok(())
     }
@@ -374,7 +397,7 @@ impl<S: Side> Runner<'_, S> {
         for _ in 0..records {
             self.values += 1;
             let value = format!("v{}", self.values);
-            let appended = batch.append(1_700_000_000_000, None, Some(value.as_bytes()), []);
+            let appended = batch.append(self.now_ms, None, Some(value.as_bytes()), []);
             assert!(appended.is_ok(), "a short record");
         }
         batch.seal(ProducerStamp {

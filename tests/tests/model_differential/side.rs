@@ -20,18 +20,28 @@ pub(crate) trait Side {
     /// Lets a moment pass, of a length that a broker needs for a marker.
     fn pause(&mut self);
 
-    /// Waits until the state of a transactional id is one that `done` likes.
-    fn wait_for(&mut self, id: &str, done: impl Fn(&str) -> bool) -> Result<()> {
+    /// Waits until the state of a transactional id is one that `done` likes. Returns the last state if that does not happen.
+    fn wait_for(
+        &mut self,
+        id: &str,
+        patience: Duration,
+        done: impl Fn(&str) -> bool,
+    ) -> Result<Option<String>> {
         let began = Instant::now();
         loop {
             let state = self.state(id)?;
             if done(&state) {
-                return Ok(());
+                return Ok(None);
             }
-            ensure!(began.elapsed() < Duration::from_secs(30), "{id} stays {state}");
+            if began.elapsed() > self.scaled(patience) {
+                return Ok(Some(state));
+            }
             self.pause();
         }
     }
+
+    /// A patience for this side: the model's time does not pass by itself.
+    fn scaled(&self, patience: Duration) -> Duration;
 
     /// DescribeTransactions' name of the state of a transactional id; empty if it is not known.
     fn state(&mut self, id: &str) -> Result<String> {
@@ -64,6 +74,10 @@ impl Side for Broker {
 
     fn pause(&mut self) {
         sleep(Duration::from_millis(2));
+    }
+
+    fn scaled(&self, patience: Duration) -> Duration {
+        patience
     }
 }
 
@@ -110,5 +124,9 @@ impl Side for Model {
     fn pause(&mut self) {
         self.now += Duration::from_millis(100);
         self.cluster.handle_timeout(self.now);
+    }
+
+    fn scaled(&self, patience: Duration) -> Duration {
+        patience / 100
     }
 }

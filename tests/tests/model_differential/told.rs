@@ -108,15 +108,17 @@ pub(crate) fn line(answer: &ResponseBody, transactional_id: &str, ids: &mut Ids)
                 );
                 write!(text, "{} {name} {id} epoch {epoch} ", code(state.error_code))?;
                 write!(text, "timeout {limit} started {started} in")?;
-                for topic in &state.topics {
+                let mut topics = state.topics.clone();
+                topics.sort_by(|one, other| one.topic.cmp(&other.topic));
+                for topic in topics {
                     let mut partitions = topic.partitions.clone();
                     partitions.sort_unstable();
-                    let is_offsets = topic.topic.0.as_str().starts_with("__");
-                    write!(
-                        text,
-                        " {}{partitions:?}",
-                        if is_offsets { "offsets" } else { "topic" }
-                    )?;
+                    // Which partition a group belongs to depends on its name.
+                    if topic.topic.0.as_str().starts_with("__") {
+                        write!(text, " offsets[{} of them]", partitions.len())?;
+                    } else {
+                        write!(text, " topic{partitions:?}")?;
+                    }
                 }
             }
         }

@@ -84,8 +84,10 @@ fn a_node_that_died_answers_nothing_and_others_take_over() {
 
 #[test]
 fn markers_wait_for_a_leader() {
-    let mut settings = Settings::default();
-    settings.marker_delay = Duration::from_millis(50);
+    let settings = Settings {
+        marker_delay: Duration::from_millis(50),
+        ..Settings::default()
+    };
     let mut driver = Driver::new(settings);
     let producer = driver.init(ProducerIdAndEpoch::NONE).unwrap();
     driver.produce(13, producer, 0, 0, "a").unwrap();

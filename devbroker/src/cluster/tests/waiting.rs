@@ -74,8 +74,10 @@ fn a_fetch_without_data_is_answered_when_its_time_is_over_and_what_is_behind_it_
 
 #[test]
 fn a_leader_of_tv2_asks_again_for_a_while() {
-    let mut settings = Settings::default();
-    settings.marker_delay = Duration::from_secs(1);
+    let settings = Settings {
+        marker_delay: Duration::from_secs(1),
+        ..Settings::default()
+    };
     let mut driver = Driver::new(settings);
     let producer = driver.init(ProducerIdAndEpoch::NONE).unwrap();
     driver.produce(13, producer, 0, 0, "a").unwrap();
