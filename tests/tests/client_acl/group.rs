@@ -14,12 +14,7 @@ async fn read_on_a_group(version: Version) -> Result<()> {
     let group = leaked(&unique("acl-group"));
     let resource = AclResource::Group(group);
     restrict(&cluster, resource, &[AclOperation::Describe]).await?;
-    let offsets = || {
-        [(
-            TopicPartition::new(topic.as_str(), 0),
-            OffsetAndMetadata::new(7),
-        )]
-    };
+    let offsets = || [(TopicPartition::new(topic.as_str(), 0), OffsetAndMetadata::new(7))];
     let member = ConsumerGroupMetadata::new(group);
     let mut producer = client.transactional_producer(unique("acl")).build().await?;
     let mut transaction = producer.begin().await?;
