@@ -69,7 +69,11 @@ impl Core {
             .with_quietly(|machine, now| place.append(machine, now, record, timestamp));
         match taken {
             Ok(appended) => Ok(self.accept(appended)),
-            Err(Refusal::Error(error)) => Err(error),
+            Err(Refusal::Error(error)) => {
+                // It may have left a wish for news of the topic.
+                self.handle.wake();
+                Err(error)
+            }
             Err(Refusal::Metadata(_) | Refusal::Memory) => self.send_later(place, record, timestamp).await,
         }
     }

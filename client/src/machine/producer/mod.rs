@@ -182,7 +182,12 @@ impl<T> ProducerMachine<T> {
         }
         let appended = self
             .accumulator
-            .append(now, turn, (record, timestamp), open, taken)?;
+            .append(now, turn, (record, timestamp), open, taken)
+            .inspect_err(|refusal| {
+                if is_for_lack_of_permission(refusal) {
+                    self.directives.push_back(Directive::RefreshMetadata);
+                }
+            })?;
         if let Some(partition) = &appended.opened {
             self.transactions.use_partition(partition.clone());
         }
@@ -595,6 +600,14 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
             (Handle::Dropped(_) | Handle::Held, _) => false,
         };
         is_over || (self.transactions.is_idle() && self.accumulator.all_resolved().is_some())
+    }
+}
+
+/// Permissions can be granted: the cluster is asked anew, so that a later record is judged by what holds then.
+fn is_for_lack_of_permission(refusal: &Refusal) -> bool {
+    match refusal {
+        Refusal::Error(error) => error.kind() == ErrorKind::Authorization && error.code().is_some(),
+        Refusal::Metadata(_) | Refusal::Memory => false,
     }
 }
 
