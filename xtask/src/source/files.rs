@@ -29,9 +29,12 @@ impl SourceFile {
         let Some(inside) = self.path.strip_prefix("src/") else {
             return !self.path.starts_with("fuzz_targets/");
         };
-        inside
-            .split('/')
-            .any(|part| matches!(part, "tests" | "tests.rs" | "testing" | "testing.rs" | "simulation"))
+        inside.split('/').any(|part| {
+            matches!(
+                part,
+                "tests" | "tests.rs" | "testing" | "testing.rs" | "simulation"
+            )
+        })
     }
 }
 
