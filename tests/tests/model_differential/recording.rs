@@ -27,7 +27,7 @@ impl Recording {
 
     pub(crate) fn store(&self, kind: &str, script: &str, lines: &[String]) -> Result<()> {
         let path = self.path(kind, script);
-        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+        fs::create_dir_all(path.parent().unwrap_or_else(|| Path::new(".")))?;
         Ok(fs::write(path, lines.join(SEPARATOR))?)
     }
 

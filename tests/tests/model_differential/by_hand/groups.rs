@@ -1,0 +1,135 @@
+//! Offsets of a group in transactions.
+
+use super::{ANY, LONG, STABLE, abort, add, again, commit, fetch, init, offsets, script, write};
+use crate::script::Who::{A, B};
+use crate::script::{Op, Script, Seq};
+
+pub(super) fn scripts() -> Vec<Script> {
+    let look = Op::Describe;
+    let add_offsets = Op::AddOffsets { who: A, shift: 0 };
+    let by = |member, generation| Op::CommitOffsets {
+        who: A,
+        offset: 9,
+        shift: 0,
+        member,
+        generation,
+    };
+    let shifted = |shift| Op::CommitOffsets {
+        who: A,
+        offset: 5,
+        shift,
+        member: "",
+        generation: -1,
+    };
+    vec![
+        script(
+            "offsets",
+            LONG,
+            &[
+                ANY,
+                STABLE,
+                init(A),
+                add_offsets,
+                look,
+                offsets(3),
+                STABLE,
+                ANY,
+                commit(),
+                STABLE,
+                ANY,
+                add_offsets,
+                offsets(7),
+                STABLE,
+                ANY,
+                abort(),
+                STABLE,
+                ANY,
+                look,
+                offsets(8),
+                look,
+                abort(),
+                STABLE,
+            ],
+        ),
+        script(
+            "offsets and records",
+            LONG,
+            &[
+                init(A),
+                add(0),
+                write(0, Seq::Next),
+                add_offsets,
+                offsets(1),
+                look,
+                STABLE,
+                offsets(2),
+                commit(),
+                STABLE,
+                fetch(0),
+                look,
+            ],
+        ),
+        script(
+            "offsets of wrong epochs",
+            LONG,
+            &[
+                init(A),
+                again(A),
+                Op::AddOffsets { who: A, shift: 1 },
+                Op::AddOffsets { who: A, shift: -1 },
+                shifted(1),
+                shifted(-1),
+                look,
+                add_offsets,
+                shifted(1),
+                shifted(-1),
+                offsets(4),
+                shifted(1),
+                shifted(-1),
+                look,
+                commit(),
+                STABLE,
+                init(B),
+                offsets(5),
+                add_offsets,
+                STABLE,
+            ],
+        ),
+        script(
+            "offsets of members that nobody knows",
+            LONG,
+            &[
+                init(A),
+                add_offsets,
+                by("nobody", -1),
+                by("", 3),
+                by("nobody", 3),
+                look,
+                abort(),
+                ANY,
+                add_offsets,
+                offsets(2),
+                by("nobody", -1),
+                by("", 3),
+                by("nobody", 3),
+                commit(),
+                ANY,
+                add_offsets,
+                by("nobody", 0),
+                by("", 0),
+                abort(),
+                ANY,
+            ],
+        ),
+        script(
+            "first offsets with a generation",
+            LONG,
+            &[init(A), add_offsets, by("", 3), by("nobody", 3), commit(), ANY],
+        ),
+        script(
+            "offsets without AddOffsets",
+            LONG,
+            &[init(A), offsets(6), look, STABLE, commit(), look, STABLE, abort()],
+        ),
+    ]
+}
