@@ -205,6 +205,7 @@ fn difference(expected: &[String], kind: &Kind, names: &Names, script: &Script) 
 /// Waits until the broker has producer ids to give: until then its coordinators are "loading".
 fn await_producer_ids(broker: &mut Broker) -> Result<()> {
     let request = InitProducerIdRequest::default()
+        .with_transactional_id(None)
         .with_transaction_timeout_ms(1000)
         .with_producer_id((-1).into())
         .with_producer_epoch(-1);
