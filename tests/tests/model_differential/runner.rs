@@ -94,6 +94,9 @@ impl<S: Side> Runner<'_, S> {
                 self.side.pause();
             }
         }
+        if let Op::UseUp { who, until } = op {
+            return self.use_up(who, until);
+        }
         let (version, body) = self.request(op);
         let answer = self.side.call(version, body)?;
         self.learn(op, &answer);
@@ -113,6 +116,18 @@ impl<S: Side> Runner<'_, S> {
             if let (Some(state), Some(line)) = (stuck, self.lines.last_mut()) {
                 line.push_str(&format!(" and stays {state}"));
             }
+        }
+        Ok(())
+    }
+
+    fn use_up(&mut self, who: Who, until: i16) -> Result<()> {
+        while self.shifted(who, 0).epoch.0 < until {
+            let op = Op::Init { who, again: true };
+            let (version, body) = self.request(op);
+            let answer = self.side.call(version, body)?;
+            self.learn(op, &answer);
+            let told = told::line(&answer, &self.names.transactional_id, &mut self.ids)?;
+            ensure!(told.starts_with("NONE"), "an epoch was refused: {told}");
         }
         Ok(())
     }

@@ -127,6 +127,21 @@ pub(super) fn scripts() -> Vec<Script> {
             &[init(A), add_offsets, by("", 3), by("nobody", 3), commit(), ANY],
         ),
         script(
+            "a late commit of an older epoch",
+            LONG,
+            &[
+                init(A),
+                again(A),
+                add_offsets,
+                offsets(4),
+                STABLE,
+                shifted(-1),
+                STABLE,
+                commit(),
+                STABLE,
+            ],
+        ),
+        script(
             "offsets without AddOffsets",
             LONG,
             &[init(A), offsets(6), look, STABLE, commit(), look, STABLE, abort()],

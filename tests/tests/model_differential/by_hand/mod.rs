@@ -1,6 +1,7 @@
 //! Scripts with a purpose each.
 
 mod epochs;
+mod exhaustion;
 mod groups;
 mod sequences;
 mod timeouts;
@@ -95,7 +96,12 @@ const PRODUCERS: Op = Op::Producers { partition: 0 };
 const STABLE: Op = Op::Offsets { stable: true };
 const ANY: Op = Op::Offsets { stable: false };
 
-/// All of them.
+/// What happens when the epochs of a producer id are used up. Apart from the others: it takes 32,766 requests.
+pub(crate) fn used_up() -> Vec<Script> {
+    exhaustion::scripts()
+}
+
+/// All others.
 pub(crate) fn scripts() -> Vec<Script> {
     let mut scripts = whole::scripts();
     scripts.extend(epochs::scripts());
