@@ -193,14 +193,24 @@ fn a_marker_reads_back_as_one() {
             epoch: ProducerEpoch(3),
         };
         let bytes = control_batch(control, producer, 5, 99);
-        let batch = Batches::new(bytes, DecodeLimits::default()).next().unwrap().unwrap();
+        let batch = Batches::new(bytes, DecodeLimits::default())
+            .next()
+            .unwrap()
+            .unwrap();
         assert_eq!(batch.control_type(), Ok(Some(control)));
         let header = batch.header();
         assert!(header.is_control() && header.is_transactional());
-        assert_eq!((header.producer_id, header.producer_epoch, header.base_sequence), (7, 3, -1));
+        assert_eq!(
+            (header.producer_id, header.producer_epoch, header.base_sequence),
+            (7, 3, -1)
+        );
         let record = batch.records().next().unwrap().unwrap();
         assert_eq!(record.timestamp, 99);
-        assert_eq!(record.value, Some(&[0, 0, 0, 0, 0, 5][..]), "version and coordinator epoch");
+        assert_eq!(
+            record.value,
+            Some(&[0, 0, 0, 0, 0, 5][..]),
+            "version and coordinator epoch"
+        );
     }
 }
 
@@ -214,6 +224,9 @@ fn a_batch_is_placed_without_breaking_its_checksum() {
     assert_eq!((header.base_offset, header.partition_leader_epoch), (1234, 56));
     assert_eq!(placed.len(), batch.len());
     assert_eq!(placed[16..], batch[16..], "nothing else changes");
-    let read = Batches::new(placed, DecodeLimits::default()).next().unwrap().unwrap();
+    let read = Batches::new(placed, DecodeLimits::default())
+        .next()
+        .unwrap()
+        .unwrap();
     assert_eq!(read.records().next().unwrap().unwrap().offset, 1234);
 }
