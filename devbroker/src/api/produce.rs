@@ -14,7 +14,7 @@ use sealwax_protocol::produce::{
 use sealwax_protocol::response::ResponseBody;
 
 use super::{Call, Reply};
-use crate::log::{Incoming, SequenceRule};
+use crate::log::{FirstSequence, Incoming, Writer};
 use crate::settings::Release;
 use crate::state::State;
 use crate::state::verification::{Permit, Verification};
@@ -68,7 +68,7 @@ pub(super) fn handle(state: &mut State, call: &Call, request: &ProduceRequest) -
     }
     let results: Vec<Appended> = appends
         .into_iter()
-        .map(|prepared| append(state, call, prepared.map_err(Refusal::Before)?))
+        .map(|prepared| append(state, prepared.map_err(Refusal::Before)?))
         .collect();
     if request.acks == 0 {
         return Reply::Silent;
@@ -128,12 +128,16 @@ fn prepare(
         };
         let is_open = state.is_open(&found.log, producer);
         let verification = Verification::of_produce(call.version);
+        let first_sequence = match verification {
+            Verification::Add => FirstSequence::Zero,
+            Verification::Check | Verification::CheckOld => FirstSequence::Any,
+        };
         let is_fenced = state.is_at_least(Release::V4_4) && found.log.is_fenced(&batch);
         if !is_open
             && !is_fenced
             && let Some(found) = state.topics.partition_mut(&partition)
         {
-            found.log.note_attempt(&batch);
+            found.log.note_attempt(&batch, first_sequence);
         }
         if is_fenced {
             // Nobody is asked: the log knows a later epoch.
@@ -174,25 +178,18 @@ fn pause(state: &State, call: &Call, appends: &[Result<Prepared, ErrorCode>]) ->
         .then(|| call.now + state.settings.add_partitions_retry_backoff)
 }
 
-fn append(state: &mut State, call: &Call, prepared: Prepared) -> Appended {
+fn append(state: &mut State, prepared: Prepared) -> Appended {
     match prepared.permit.map_err(|code| Refusal::Before(told(code)))? {
         Permit::Granted => {}
         Permit::Busy => return Err(Refusal::Before(ErrorCode::CONCURRENT_TRANSACTIONS)),
     }
-    let adds =
-        prepared.batch.is_transactional() && Verification::of_produce(call.version) == Verification::Add;
-    let rule = if adds && state.is_at_least(Release::V4_4) {
-        SequenceRule::ZeroFirst
-    } else {
-        SequenceRule::Any
-    };
     let found = state
         .topics
         .partition_mut(&prepared.partition)
         .ok_or(Refusal::Before(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION))?;
     let offset = found
         .log
-        .append(prepared.batch, found.leadership.epoch, rule)
+        .append(prepared.batch, found.leadership.epoch, Writer::Producer)
         .map_err(Refusal::ByLog)?;
     state.changes += 1;
     Ok(offset)

@@ -123,7 +123,7 @@ impl TransactionMetadata {
         }
     }
 
-    fn raise_epoch(&mut self, new_id: impl FnOnce() -> i64) {
+    pub(super) fn raise_epoch(&mut self, new_id: impl FnOnce() -> i64) {
         if self.is_exhausted() {
             self.next_producer_id = new_id();
         }

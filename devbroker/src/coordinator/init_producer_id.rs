@@ -31,7 +31,7 @@ impl TransactionMetadata {
         match self.phase {
             Phase::Prepare { .. } => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
             Phase::Ongoing(_) => {
-                self.fence(level)?;
+                self.fence(level, new_id)?;
                 Ok(Initialized::Fencing)
             }
             Phase::Empty | Phase::Complete { .. } => {
@@ -80,16 +80,18 @@ impl TransactionMetadata {
     }
 
     /// The open transaction is aborted under an epoch that its producer does not have. TV1 forgets the epoch before; TV2 keeps it, so that
-    /// its producer can find out (KAFKA-19367).
-    pub(super) fn fence(&mut self, level: Level) -> Result<(), ErrorCode> {
+    /// its producer can find out (KAFKA-19367), and goes on with a new id if that was the last epoch (KAFKA-20090).
+    pub(super) fn fence(&mut self, level: Level, new_id: impl FnOnce() -> i64) -> Result<(), ErrorCode> {
         if self.epoch == i16::MAX {
             return Err(ErrorCode::UNKNOWN_SERVER_ERROR);
         }
-        self.last_epoch = match level {
-            Level::V1 => NONE,
-            Level::V2 => self.epoch,
-        };
-        self.epoch += 1;
+        match level {
+            Level::V1 => {
+                self.last_epoch = NONE;
+                self.epoch += 1;
+            }
+            Level::V2 => self.raise_epoch(new_id),
+        }
         self.prepare(Outcome::Abort, level);
         Ok(())
     }

@@ -236,11 +236,26 @@ fn a_timeout_fences_and_only_tv2_lets_the_producer_find_out() {
     ] {
         let mut metadata = at(3, -1, ongoing());
         assert_eq!(metadata.expires_at(), Some(NOW + MINUTE));
-        assert!(!metadata.expire(NOW, level), "too early");
-        assert!(metadata.expire(NOW + MINUTE, level));
+        assert!(!metadata.expire(NOW, level, || NEXT_ID), "too early");
+        assert!(metadata.expire(NOW + MINUTE, level, || NEXT_ID));
         assert_eq!(metadata.expires_at(), None);
         metadata.complete();
         assert_eq!((metadata.epoch, metadata.phase().name()), (4, "CompleteAbort"));
         assert_eq!(end(&mut metadata, 3, Abort, level), answer);
+    }
+}
+
+#[test]
+fn fencing_in_the_last_epoch_leads_to_a_new_id_under_tv2() {
+    let last = i16::MAX - 1;
+    for (level, expected) in [
+        (Level::V1, producer(ID, i16::MAX)),
+        (Level::V2, producer(NEXT_ID, 0)),
+    ] {
+        let mut metadata = at(last, -1, ongoing());
+        let fenced = metadata.init_producer_id(None, MINUTE, level, || NEXT_ID);
+        assert_eq!(fenced, Ok(Initialized::Fencing));
+        metadata.complete();
+        assert_eq!(metadata.producer(), expected);
     }
 }

@@ -14,8 +14,8 @@ impl TransactionMetadata {
     }
 
     /// Aborts the open transaction if its time is over. Returns whether it did: markers are to be written then.
-    pub(crate) fn expire(&mut self, now: Duration, level: Level) -> bool {
+    pub(crate) fn expire(&mut self, now: Duration, level: Level, new_id: impl FnOnce() -> i64) -> bool {
         let is_due = self.expires_at().is_some_and(|due| due <= now);
-        is_due && self.fence(level).is_ok()
+        is_due && self.fence(level, new_id).is_ok()
     }
 }

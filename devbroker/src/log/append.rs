@@ -14,7 +14,7 @@ use sealwax_protocol::record::{
 
 use super::PartitionLog;
 use super::batch::LogBatch;
-use super::producer::{ProducerEntry, SequenceRule, Written};
+use super::producer::{FirstSequence, ProducerEntry, Writer, Written};
 use super::stable::Aborted;
 use crate::names::milliseconds;
 
@@ -76,16 +76,16 @@ impl PartitionLog {
         &mut self,
         batch: Incoming,
         leader_epoch: i32,
-        rule: SequenceRule,
+        writer: Writer,
     ) -> Result<i64, ErrorCode> {
         let id = batch.producer_id();
         if id >= 0 {
-            if rule != SequenceRule::Unchecked
+            if writer == Writer::Producer
                 && let Some(offset) = self.repeat_of(&batch)
             {
                 return Ok(offset);
             }
-            self.check(&batch, rule)?;
+            self.check(&batch, writer)?;
             self.remember(&batch);
         }
         let offset = self.next_offset;
@@ -100,14 +100,15 @@ impl PartitionLog {
     }
 
     /// A write is being checked with the coordinator: no later one of its epoch may come first (KAFKA-14920).
-    pub(crate) fn note_attempt(&mut self, batch: &Incoming) {
+    pub(crate) fn note_attempt(&mut self, batch: &Incoming, first_sequence: FirstSequence) {
         let (epoch, first) = (batch.epoch(), batch.first_sequence());
-        let attempt = self
-            .attempts
-            .entry(batch.producer_id())
-            .or_insert(Attempt { epoch, lowest: first });
+        let attempt = self.attempts.entry(batch.producer_id()).or_insert(Attempt {
+            epoch,
+            lowest: first,
+            first_sequence,
+        });
         if epoch > attempt.epoch {
-            *attempt = Attempt { epoch, lowest: first };
+            (attempt.epoch, attempt.lowest) = (epoch, first);
         } else if epoch == attempt.epoch {
             attempt.lowest = attempt.lowest.min(first);
         }
@@ -128,7 +129,7 @@ impl PartitionLog {
             base_sequence: None,
         };
         let batch = Incoming::read(&builder.seal(stamp))?;
-        self.append(batch, leader_epoch, SequenceRule::Unchecked)
+        self.append(batch, leader_epoch, Writer::Coordinator)
     }
 
     /// Whether the log knows a later epoch of the batch's producer.
@@ -144,32 +145,33 @@ impl PartitionLog {
         entry.find_repeat(batch.epoch(), batch.first_sequence(), batch.last_sequence())
     }
 
-    fn check(&self, batch: &Incoming, rule: SequenceRule) -> Result<(), ErrorCode> {
-        let Some(entry) = self.producers.get(&batch.producer_id()) else {
-            if rule != SequenceRule::Unchecked {
-                self.check_attempts(batch)?;
-            }
-            return match rule {
-                SequenceRule::ZeroFirst if batch.first_sequence() != 0 => {
-                    Err(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)
-                }
-                SequenceRule::ZeroFirst | SequenceRule::Any | SequenceRule::Unchecked => Ok(()),
-            };
-        };
-        entry.check_epoch(batch.epoch())?;
-        if rule != SequenceRule::Unchecked {
-            self.check_attempts(batch)?;
-            entry.check_sequence(batch.epoch(), batch.first_sequence())?;
+    fn check(&self, batch: &Incoming, writer: Writer) -> Result<(), ErrorCode> {
+        let entry = self.producers.get(&batch.producer_id());
+        if let Some(entry) = entry {
+            entry.check_epoch(batch.epoch())?;
         }
-        if entry.open_since().is_some() && !batch.is_transactional() {
+        if writer == Writer::Producer {
+            self.check_attempts(batch, entry)?;
+            if let Some(entry) = entry {
+                entry.check_sequence(batch.epoch(), batch.first_sequence())?;
+            }
+        }
+        let is_open = entry.is_some_and(|entry| entry.open_since().is_some());
+        if is_open && !batch.is_transactional() {
             return Err(ErrorCode::INVALID_TXN_STATE);
         }
         Ok(())
     }
 
-    fn check_attempts(&self, batch: &Incoming) -> Result<(), ErrorCode> {
-        let attempt = self.attempts.get(&batch.producer_id());
-        if attempt.is_some_and(|attempt| batch.first_sequence() > attempt.lowest) {
+    /// An attempt is remembered until something is written: it also binds a write that needs no check itself.
+    fn check_attempts(&self, batch: &Incoming, entry: Option<&ProducerEntry>) -> Result<(), ErrorCode> {
+        let Some(attempt) = self.attempts.get(&batch.producer_id()) else {
+            return Ok(());
+        };
+        let first = batch.first_sequence();
+        let must_be_zero =
+            attempt.first_sequence == FirstSequence::Zero && entry.is_none_or(ProducerEntry::is_blank);
+        if first > attempt.lowest || (must_be_zero && first != 0) {
             Err(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)
         } else {
             Ok(())
@@ -264,6 +266,7 @@ pub(super) struct Attempt {
     epoch: i16,
     /// The lowest first sequence of the epoch.
     lowest: i32,
+    first_sequence: FirstSequence,
 }
 
 /// Offsets of a transaction, as far as the log needs to know of them.

@@ -17,7 +17,7 @@ use append::Attempt;
 pub(crate) use append::{Incoming, Marker, MarkerRule, OffsetsWrite};
 pub use batch::LogBatch;
 pub use producer::ProducerEntry;
-pub(crate) use producer::SequenceRule;
+pub(crate) use producer::{FirstSequence, Writer};
 pub(crate) use read::{Range, Read};
 pub use stable::Aborted;
 use stable::OpenTransactions;

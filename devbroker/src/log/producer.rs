@@ -9,15 +9,22 @@ use sealwax_protocol::ids::Sequence;
 /// How many batches are remembered for finding repeats.
 const REMEMBERED: usize = 5;
 
-/// What a first write of a producer must look like.
+/// Who writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SequenceRule {
-    /// The partition takes any sequence from a producer that it does not know (TV1).
+pub(crate) enum Writer {
+    /// A producer, with sequences.
+    Producer,
+    /// One of the brokers' own coordinators, without.
+    Coordinator,
+}
+
+/// What the first sequence of a producer must be that the partition does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstSequence {
+    /// Any (TV1).
     Any,
-    /// An epoch begins with sequence 0 (TV2 since Kafka 4.1, KAFKA-18202).
-    ZeroFirst,
-    /// The broker's own coordinators write without sequences.
-    Unchecked,
+    /// 0 (TV2 since Kafka 4.1, KAFKA-18202).
+    Zero,
 }
 
 /// A batch that was written, as far as a repeat must equal it.
@@ -111,6 +118,11 @@ impl ProducerEntry {
         } else {
             Err(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)
         }
+    }
+
+    /// Whether nothing was written in its epoch.
+    pub(super) fn is_blank(&self) -> bool {
+        self.recent.is_empty()
     }
 
     pub(super) fn wrote(&mut self, epoch: i16, written: Written, timestamp: i64) {

@@ -6,7 +6,7 @@ use sealwax_protocol::ids::{ProducerEpoch, ProducerId, ProducerIdAndEpoch, Seque
 use sealwax_protocol::limits::DecodeLimits;
 use sealwax_protocol::record::{BatchBuilder, Batches, ControlType, ProducerStamp};
 
-use super::{Incoming, Marker, MarkerRule, PartitionLog, Range, SequenceRule};
+use super::{FirstSequence, Incoming, Marker, MarkerRule, PartitionLog, Range, Writer};
 
 const OUT_OF_ORDER: Result<i64, ErrorCode> = Err(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
 
@@ -35,7 +35,7 @@ fn incoming(id: i64, epoch: i16, sequence: i32, values: &[&str]) -> Incoming {
 
 /// Appends a batch of a transaction under TV1's rule.
 fn write(log: &mut PartitionLog, epoch: i16, sequence: i32, value: &str) -> Result<i64, ErrorCode> {
-    log.append(incoming(7, epoch, sequence, &[value]), 0, SequenceRule::Any)
+    log.append(incoming(7, epoch, sequence, &[value]), 0, Writer::Producer)
 }
 
 fn mark(log: &mut PartitionLog, id: i64, epoch: i16, control: ControlType) -> Result<i64, ErrorCode> {
@@ -64,7 +64,7 @@ fn the_last_five_batches_are_known_again_and_no_others() {
     }
     assert_eq!(write(&mut log, 0, 0, "x"), OUT_OF_ORDER, "too old to be known");
     assert_eq!(write(&mut log, 0, 7, "x"), OUT_OF_ORDER, "a gap");
-    let longer = log.append(incoming(7, 0, 5, &["a", "b"]), 0, SequenceRule::Any);
+    let longer = log.append(incoming(7, 0, 5, &["a", "b"]), 0, Writer::Producer);
     assert_eq!(longer, OUT_OF_ORDER, "another batch with a known first sequence");
     assert_eq!(log.high_watermark(), 6);
 }
@@ -73,7 +73,7 @@ fn the_last_five_batches_are_known_again_and_no_others() {
 fn sequences_go_round() {
     let mut log = PartitionLog::default();
     assert_eq!(write(&mut log, 0, i32::MAX - 1, "x"), Ok(0));
-    let over = log.append(incoming(7, 0, i32::MAX, &["a", "b"]), 0, SequenceRule::Any);
+    let over = log.append(incoming(7, 0, i32::MAX, &["a", "b"]), 0, Writer::Producer);
     assert_eq!(over, Ok(1), "MAX and 0");
     assert_eq!(write(&mut log, 0, 0, "x"), OUT_OF_ORDER);
     assert_eq!(write(&mut log, 0, 1, "x"), Ok(3));
@@ -90,15 +90,16 @@ fn an_epoch_begins_with_0_and_ends_the_ones_before() {
     assert_eq!(write(&mut log, 4, 5, "x"), OUT_OF_ORDER, "but not of a new epoch");
     assert_eq!(write(&mut log, 4, 0, "x"), Ok(1));
     assert_eq!(write(&mut log, 3, 5, "x"), Err(ErrorCode::INVALID_PRODUCER_EPOCH));
-    let strict = log.append(incoming(8, 0, 1, &["x"]), 0, SequenceRule::ZeroFirst);
+    log.note_attempt(&incoming(8, 0, 1, &["x"]), FirstSequence::Zero);
+    let strict = log.append(incoming(8, 0, 1, &["x"]), 0, Writer::Producer);
     assert_eq!(strict, OUT_OF_ORDER, "TV2 wants 0 of a stranger");
 }
 
 #[test]
 fn a_later_write_does_not_overtake_one_that_was_refused() {
     let mut log = PartitionLog::default();
-    log.note_attempt(&incoming(7, 0, 2, &["x"]));
-    log.note_attempt(&incoming(7, 0, 3, &["x"]));
+    log.note_attempt(&incoming(7, 0, 2, &["x"]), FirstSequence::Any);
+    log.note_attempt(&incoming(7, 0, 3, &["x"]), FirstSequence::Any);
     assert_eq!(write(&mut log, 0, 3, "x"), OUT_OF_ORDER);
     assert_eq!(write(&mut log, 0, 2, "x"), Ok(0));
     assert_eq!(write(&mut log, 0, 3, "x"), Ok(1));
@@ -107,9 +108,9 @@ fn a_later_write_does_not_overtake_one_that_was_refused() {
 #[test]
 fn what_is_stable_ends_where_the_oldest_transaction_begins() {
     let mut log = PartitionLog::default();
-    log.append(incoming(1, 0, 0, &["a"]), 0, SequenceRule::Any)
+    log.append(incoming(1, 0, 0, &["a"]), 0, Writer::Producer)
         .unwrap();
-    log.append(incoming(2, 0, 0, &["b", "c"]), 0, SequenceRule::Any)
+    log.append(incoming(2, 0, 0, &["b", "c"]), 0, Writer::Producer)
         .unwrap();
     assert_eq!(log.last_stable_offset(), 0);
     mark(&mut log, 1, 0, ControlType::Commit).unwrap();
@@ -186,7 +187,7 @@ fn a_plain_write_inside_of_a_transaction_is_refused() {
     write(&mut log, 0, 0, "a").unwrap();
     let plain = Incoming::read(&bytes(producer(7, 0), 1, &["b"], false)).unwrap();
     assert_eq!(
-        log.append(plain, 0, SequenceRule::Any),
+        log.append(plain, 0, Writer::Producer),
         Err(ErrorCode::INVALID_TXN_STATE)
     );
 }

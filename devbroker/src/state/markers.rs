@@ -155,6 +155,8 @@ impl State {
     /// The transaction of this id may be too old.
     pub(crate) fn expire_transaction(&mut self, now: Duration, transactional_id: &Arc<str>) {
         let level = self.own_level();
+        // Drawn before it is known whether it is needed; ids are plenty.
+        let fresh = self.new_producer_id();
         let home = self.transactions.home(transactional_id);
         let is_coordinated = home.is_some_and(|home| home.check_any(now).is_ok());
         let Some(metadata) = self.transactions.metadata_mut(transactional_id) else {
@@ -172,7 +174,7 @@ impl State {
             self.timers.plan(now + Duration::from_millis(10), event);
             return;
         }
-        if metadata.expire(now, level) {
+        if metadata.expire(now, level, || fresh) {
             self.send_markers(now, transactional_id);
         }
     }
