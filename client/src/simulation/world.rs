@@ -523,20 +523,22 @@ impl World {
                 }
             }
         }
-        self.collect_producer(client, now);
-        moved
+        self.collect_producer(client, now) || moved
     }
 
-    fn collect_producer(&mut self, client: usize, now: Instant) {
+    /// Takes what the machine hands out; whether there was something: its user may have waited for it.
+    fn collect_producer(&mut self, client: usize, now: Instant) -> bool {
         let Role::Producer(producer) = &mut self.clients[client].role else {
-            return;
+            return false;
         };
+        let mut moved = false;
         let directives: Vec<_> = std::iter::from_fn(|| producer.machine.poll_directive()).collect();
         let mut requests = Vec::new();
         loop {
             let polled = producer.machine.poll_request(now);
             while let Some(resolved) = producer.machine.poll_event() {
                 producer.resolve(&mut self.history, &resolved);
+                moved = true;
             }
             let Some(outbound) = polled else { break };
             let unresolved = producer.unresolved();
@@ -549,7 +551,9 @@ impl World {
         }
         for outbound in requests {
             self.submit(client, outbound);
+            moved = true;
         }
+        moved
     }
 
     fn submit(&mut self, client: usize, outbound: Outbound) {
