@@ -17,6 +17,7 @@ use super::{Call, Reply};
 use crate::group::Offset;
 use crate::log::OffsetsWrite;
 use crate::names::shared;
+use crate::settings::Release;
 use crate::state::State;
 use crate::state::verification::{Permit, Verification};
 
@@ -89,23 +90,44 @@ fn commit(
         Permit::Granted => {}
         Permit::Busy => return Err(ErrorCode::CONCURRENT_TRANSACTIONS),
     }
+    let is_unheard_of = !state.groups.groups.contains_key(group);
+    if is_unheard_of && request.generation_id >= 0 && state.is_at_least(Release::V4_4) {
+        return Err(ErrorCode::ILLEGAL_GENERATION);
+    }
     let entry = state.groups.groups.entry(group.into()).or_default();
     entry.check_member(&request.member_id, request.generation_id)?;
-    if let Some(home) = state.groups.home_mut(&partition) {
-        let epoch = home.coordinator.leadership.epoch;
-        home.log.append_offsets(
-            OffsetsWrite {
-                producer,
-                now: call.now,
-            },
-            epoch,
-        )?;
-    }
+    let appended = append(state, call, &partition, producer);
+    let keeps_earlier = state.is_at_least(Release::V4_4);
     if let Some(entry) = state.groups.groups.get_mut(group) {
         for (partition, offset) in offsets {
-            entry.add_pending(producer.id.0, partition, offset);
+            match appended {
+                Ok(()) => entry.add_pending(producer.id.0, partition, offset),
+                Err(_) if keeps_earlier => {}
+                // Kafka 3.9 takes back what it cannot write by partition and producer id: also what the producer wrote before.
+                Err(_) => entry.drop_pending(producer.id.0, &partition),
+            }
         }
     }
+    appended
+}
+
+/// Writes to the group's partition of `__consumer_offsets`.
+fn append(
+    state: &mut State,
+    call: &Call,
+    partition: &TopicPartition,
+    producer: ProducerIdAndEpoch,
+) -> Result<(), ErrorCode> {
+    let home = state
+        .groups
+        .home_mut(partition)
+        .ok_or(ErrorCode::COORDINATOR_NOT_AVAILABLE)?;
+    let write = OffsetsWrite {
+        producer,
+        now: call.now,
+    };
+    home.log
+        .append_offsets(write, home.coordinator.leadership.epoch)?;
     Ok(())
 }
 

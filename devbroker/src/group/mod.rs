@@ -49,6 +49,13 @@ impl Group {
             .insert(partition, offset);
     }
 
+    /// Takes an offset out of the open transaction of a producer.
+    pub(crate) fn drop_pending(&mut self, producer_id: i64, partition: &TopicPartition) {
+        if let Some(offsets) = self.pending.get_mut(&producer_id) {
+            offsets.remove(partition);
+        }
+    }
+
     pub(crate) fn end_transaction(&mut self, producer_id: i64, is_commit: bool) {
         let offsets = self.pending.remove(&producer_id).unwrap_or_default();
         if is_commit {

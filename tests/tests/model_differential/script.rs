@@ -28,6 +28,8 @@ pub(crate) enum Op {
     Init { who: Who, again: bool },
     /// InitProducerId with what the producer holds, its epoch moved by `shift`.
     InitShifted { who: Who, shift: i16 },
+    /// InitProducerId with what the producer holds, again and again until its epoch is this one.
+    UseUp { who: Who, until: i16 },
     /// AddPartitionsToTxn.
     Add { who: Who, partition: i32, shift: i16 },
     /// AddPartitionsToTxn of a partition that is not there, with one that is.

@@ -11,7 +11,7 @@ use super::explain::fatal_kind;
 use super::last_commit::Resolution;
 use super::offsets::SentOffsets;
 use super::open::Doubt;
-use super::phase::{Inquiry, NextProducer};
+use super::phase::{Fencing, Inquiry, NextProducer};
 use super::rpc::Call;
 use super::state::State;
 use super::{
@@ -182,10 +182,21 @@ impl TransactionManager {
         version: TransactionVersion,
     ) -> Option<RetryKind> {
         use describe_transactions::Outcome;
-        let State::OutcomeUnknown(_, Inquiry::Asked(until)) = &self.state else {
-            return None;
+        let until = match &self.state {
+            State::OutcomeUnknown(_, Inquiry::Asked(until)) => *until,
+            State::AbortingTransaction(_, abort) => match abort.fencing {
+                Fencing::Said(code) => return self.fencing_described(now, code, told, producer),
+                Fencing::NotSaid => return None,
+            },
+            State::OutcomeUnknown(_, Inquiry::NotAsked)
+            | State::Uninitialized(_)
+            | State::Initializing(_)
+            | State::Ready(_)
+            | State::InTransaction(_)
+            | State::CommittingTransaction(..)
+            | State::AbortableError(..)
+            | State::FatalError(_) => return None,
         };
-        let until = *until;
         let Some(told) = told else {
             self.cannot_tell("the coordinator's answer does not speak of it", None);
             return None;
@@ -316,13 +327,30 @@ impl TransactionManager {
     }
 
     fn repeat_inquiry(&mut self, now: Instant, error: &Error) -> Option<RetryKind> {
-        let State::OutcomeUnknown(_, Inquiry::Asked(until)) = &self.state else {
-            return None;
-        };
         let is_refused = matches!(
             error.kind(),
             ErrorKind::UnsupportedVersion | ErrorKind::Authorization
         );
+        let until = match &self.state {
+            State::OutcomeUnknown(_, Inquiry::Asked(until)) => until,
+            State::AbortingTransaction(_, abort) => {
+                return match abort.fencing {
+                    Fencing::Said(code) if is_refused => {
+                        self.fencing_described(now, code, None, ProducerIdAndEpoch::NONE)
+                    }
+                    Fencing::Said(_) => Some(RetryKind::LookUp),
+                    Fencing::NotSaid => None,
+                };
+            }
+            State::OutcomeUnknown(_, Inquiry::NotAsked)
+            | State::Uninitialized(_)
+            | State::Initializing(_)
+            | State::Ready(_)
+            | State::InTransaction(_)
+            | State::CommittingTransaction(..)
+            | State::AbortableError(..)
+            | State::FatalError(_) => return None,
+        };
         if !is_refused && now < *until {
             return Some(RetryKind::LookUp);
         }

@@ -11,7 +11,7 @@ use sealwax_protocol::response::ResponseBody;
 
 use super::end_txn::{self, Intent};
 use super::open::OpenTransaction;
-use super::phase::{Commit, Inquiry, NextProducer};
+use super::phase::{Commit, Fencing, Inquiry, NextProducer};
 use super::rpc::{Call, Rpc};
 use super::state::State;
 use super::{
@@ -215,6 +215,10 @@ impl TransactionManager {
             }
             (State::AbortingTransaction(open, _), _) if open.gives_way_until().is_some_and(|at| at > now) => {
                 None
+            }
+            (State::AbortingTransaction(open, abort), Some((id, _))) if abort.fencing != Fencing::NotSaid => {
+                let call = Call::DescribeTransactions(open.producer(), open.version());
+                Some((call, describe_transactions::request(id)))
             }
             (State::AbortingTransaction(open, abort), Some((id, _))) => {
                 let intent = Intent::Abort(abort.basis(open)?);

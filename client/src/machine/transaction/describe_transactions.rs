@@ -97,6 +97,36 @@ pub(crate) fn classify(
     }
 }
 
+/// What a description says of an abort that was refused as fenced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fenced {
+    /// The epoch is ours, the coordinator is writing the markers of the transaction before: the abort will be taken after that.
+    NotYet,
+    /// Ask again.
+    Retry(RetryKind),
+    /// By someone else.
+    ByAnother,
+}
+
+/// Why an abort of `producer` was refused (V2).
+pub(crate) fn why_fenced(told: &Description, producer: ProducerIdAndEpoch) -> Fenced {
+    match (told.code, told.state.as_str()) {
+        (ErrorCode::NONE, "PrepareCommit" | "PrepareAbort") if told.producer == producer => Fenced::NotYet,
+        // It has finished in between.
+        (ErrorCode::NONE, "CompleteCommit" | "CompleteAbort") if told.producer == producer => Fenced::NotYet,
+        (ErrorCode::COORDINATOR_NOT_AVAILABLE | ErrorCode::NOT_COORDINATOR, _) => {
+            Fenced::Retry(RetryKind::LookUp)
+        }
+        (
+            ErrorCode::COORDINATOR_LOAD_IN_PROGRESS
+            | ErrorCode::REQUEST_TIMED_OUT
+            | ErrorCode::CONCURRENT_TRANSACTIONS,
+            _,
+        ) => Fenced::Retry(RetryKind::Backoff),
+        _ => Fenced::ByAnother,
+    }
+}
+
 /// Whether `told` is what a transaction of `producer` leaves behind.
 fn is_end_of(told: ProducerIdAndEpoch, producer: ProducerIdAndEpoch, version: TransactionVersion) -> bool {
     let epoch = producer.epoch.0;
@@ -200,6 +230,41 @@ mod tests {
                 ..told("CompleteCommit", producer(7, 3))
             };
             assert_eq!(classify(&told, producer(7, 3), V1), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn fenced_is_only_who_no_longer_has_the_coordinators_epoch() {
+        for state in STATES {
+            for (id, epoch) in [(7, 2), (7, 3), (7, 4), (8, 0), (8, 3)] {
+                let is_end = matches!(
+                    state,
+                    "PrepareCommit" | "PrepareAbort" | "CompleteCommit" | "CompleteAbort"
+                );
+                let expected = if is_end && (id, epoch) == (7, 3) {
+                    Fenced::NotYet
+                } else {
+                    Fenced::ByAnother
+                };
+                let told = told(state, producer(id, epoch));
+                assert_eq!(
+                    why_fenced(&told, producer(7, 3)),
+                    expected,
+                    "{state} {id} {epoch}"
+                );
+            }
+        }
+        for &code in ErrorCode::ALL.iter().filter(|code| code.is_error()) {
+            let expected = match code.0 {
+                15 | 16 => Fenced::Retry(RetryKind::LookUp),
+                7 | 14 | 51 => Fenced::Retry(RetryKind::Backoff),
+                _ => Fenced::ByAnother,
+            };
+            let told = Description {
+                code,
+                ..told("PrepareCommit", producer(7, 3))
+            };
+            assert_eq!(why_fenced(&told, producer(7, 3)), expected, "{code}");
         }
     }
 

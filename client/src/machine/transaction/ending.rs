@@ -12,10 +12,11 @@ use std::time::Instant;
 use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::ProducerIdAndEpoch;
 
+use super::describe_transactions::{Description, Fenced, why_fenced};
 use super::end_txn::{self, EarlierAttempts, Intent, leaves_doubt};
 use super::explain::{HOW_TO_FIND_OUT, fatal_kind};
 use super::last_commit::Resolution;
-use super::phase::{AbortCause, Commit, EndedBefore, NextProducer};
+use super::phase::{AbortCause, Commit, EndedBefore, Fencing, NextProducer};
 use super::state::State;
 use super::{RetryKind, TransactionManager, TransactionVersion, Verdict};
 use crate::error::{Error, ErrorKind};
@@ -65,7 +66,20 @@ impl TransactionManager {
                 self.decide(Verdict::Unknown(self.unknown(code)));
                 self.change(State::unknown);
             }
-            Outcome::Fenced => self.fail(&self.fenced(now, code)),
+            Outcome::Fenced => match (intent, version, code) {
+                (
+                    Intent::Abort(_),
+                    TransactionVersion::V2,
+                    ErrorCode::PRODUCER_FENCED | ErrorCode::INVALID_PRODUCER_EPOCH,
+                ) => self.change(|state| state.abort_fenced(Fencing::Said(code))),
+                (
+                    Intent::Abort(_) | Intent::Commit(_),
+                    TransactionVersion::V1 | TransactionVersion::V2,
+                    _,
+                ) => {
+                    self.fail(&self.fenced(now, code));
+                }
+            },
             Outcome::FencedUnknown => {
                 let error = self.fenced(now, code);
                 self.decide(Verdict::Unknown(self.fenced_unknown(&error, code)));
@@ -78,6 +92,27 @@ impl TransactionManager {
             Outcome::Fatal => self.fail(&self.refusal(fatal_kind(code), code)),
         }
         None
+    }
+
+    /// An abort was refused as fenced with `code`, and the coordinator was asked what it is doing.
+    pub(super) fn fencing_described(
+        &mut self,
+        now: Instant,
+        code: ErrorCode,
+        told: Option<&Description>,
+        producer: ProducerIdAndEpoch,
+    ) -> Option<RetryKind> {
+        match told.map_or(Fenced::ByAnother, |told| why_fenced(told, producer)) {
+            Fenced::NotYet => {
+                self.change(|state| state.abort_fenced(Fencing::NotSaid));
+                Some(RetryKind::Concurrent)
+            }
+            Fenced::Retry(kind) => Some(kind),
+            Fenced::ByAnother => {
+                self.fail(&self.fenced(now, code));
+                None
+            }
+        }
     }
 
     fn confirmed(&mut self, version: TransactionVersion, told: ProducerIdAndEpoch) {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::ProducerIdAndEpoch;
 
 use super::end_txn::{AbortBasis, EarlierAttempts};
@@ -55,6 +56,18 @@ pub(crate) struct Abort {
     pub(crate) cause: AbortCause,
     /// The coordinator may have ended the transaction already.
     pub(crate) ended: EndedBefore,
+    /// The coordinator may have called the epoch a foreign one.
+    pub(crate) fencing: Fencing,
+}
+
+/// Whether an abort was refused as fenced. A V2 coordinator also says that while it writes the markers of the transaction before: its
+/// epoch is that of the next transaction by then, but it takes no other end than a repeat of the last one (KIP-890).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fencing {
+    /// No.
+    NotSaid,
+    /// With this code; the coordinator is asked whether it is still writing markers.
+    Said(ErrorCode),
 }
 
 /// Whether a commit or a timeout may have ended the transaction that is being aborted.

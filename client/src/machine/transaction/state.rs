@@ -24,7 +24,7 @@ use sealwax_protocol::ids::{ProducerEpoch, ProducerIdAndEpoch};
 
 use super::end_txn::EarlierAttempts;
 use super::open::{EpochReuse, OpenTransaction};
-use super::phase::{Abort, AbortCause, Commit, EndedBefore, Inquiry, NextProducer, Ready};
+use super::phase::{Abort, AbortCause, Commit, EndedBefore, Fencing, Inquiry, NextProducer, Ready};
 use super::version::TransactionVersion;
 use crate::error::{Error, ErrorKind};
 
@@ -278,8 +278,26 @@ impl State {
     /// The abort's caller has waited long enough.
     pub(crate) fn verdict_given(self) -> Self {
         match self {
-            Self::AbortingTransaction(open, Abort { ended, .. }) => {
-                aborting(open, AbortCause::Settling, ended)
+            Self::AbortingTransaction(open, abort) => {
+                let cause = AbortCause::Settling;
+                Self::AbortingTransaction(open, Abort { cause, ..abort })
+            }
+            state @ (Self::CommittingTransaction(..)
+            | Self::Uninitialized(_)
+            | Self::Initializing(_)
+            | Self::Ready(_)
+            | Self::InTransaction(_)
+            | Self::AbortableError(..)
+            | Self::OutcomeUnknown(..)
+            | Self::FatalError(_)) => state,
+        }
+    }
+
+    /// The abort was refused as fenced, or that is cleared up.
+    pub(crate) fn abort_fenced(self, fencing: Fencing) -> Self {
+        match self {
+            Self::AbortingTransaction(open, abort) => {
+                Self::AbortingTransaction(open, Abort { fencing, ..abort })
             }
             state @ (Self::CommittingTransaction(..)
             | Self::Uninitialized(_)
@@ -426,7 +444,14 @@ impl State {
 }
 
 const fn aborting(open: OpenTransaction, cause: AbortCause, ended: EndedBefore) -> State {
-    State::AbortingTransaction(open, Abort { cause, ended })
+    State::AbortingTransaction(
+        open,
+        Abort {
+            cause,
+            ended,
+            fencing: Fencing::NotSaid,
+        },
+    )
 }
 
 fn illegal(what: &str) -> Error {

@@ -6,7 +6,7 @@ use sealwax_protocol::ids::{ProducerEpoch, ProducerId, ProducerIdAndEpoch, Topic
 
 use super::end_txn::{AbortBasis, EarlierAttempts};
 use super::open::{Doubt, EpochReuse, OpenTransaction};
-use super::phase::{Abort, AbortCause, Commit, EndedBefore, Inquiry, NextProducer, Ready};
+use super::phase::{Abort, AbortCause, Commit, EndedBefore, Fencing, Inquiry, NextProducer, Ready};
 use super::state::State;
 use super::version::TransactionVersion::{self, V1, V2};
 use crate::error::{Error, ErrorKind};
@@ -52,6 +52,7 @@ fn abort(cause: AbortCause) -> Abort {
     Abort {
         cause,
         ended: EndedBefore::No,
+        fencing: Fencing::NotSaid,
     }
 }
 
@@ -263,6 +264,7 @@ fn what_there_is_to_end() {
     let settling = Abort {
         cause: AbortCause::Settling,
         ended: EndedBefore::Maybe,
+        fencing: Fencing::NotSaid,
     };
     assert_eq!(settling.basis(&v2), Some(AbortBasis::Doubtful));
 }

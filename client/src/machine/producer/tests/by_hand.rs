@@ -308,6 +308,34 @@ fn the_older_of_two_producers_is_fenced_with_the_ids_name() {
     }
 }
 
+/// A V2 coordinator has the next epoch already while it writes the markers of the transaction before, and then calls an abort
+/// in that epoch fenced (KIP-890).
+#[test]
+fn an_abort_that_meets_the_markers_of_the_transaction_before_is_not_fenced() {
+    for ahead in [0, 3] {
+        let (mut harness, serial) = started(V2);
+        harness.append(0, Some(serial)).unwrap();
+        assert!(matches!(harness.commit(serial), Verdict::Committed));
+        let serial = harness.begin().unwrap();
+        let taken = harness.append(0, Some(serial)).unwrap();
+        harness.take_sent();
+        harness.faults = [Fault::RequestLost]
+            .into_iter()
+            .chain([Fault::Says(ErrorCode::PRODUCER_FENCED)])
+            .chain(vec![Fault::RequestLost; ahead])
+            .collect();
+        harness.run_for(Duration::from_millis(50));
+        assert!(matches!(harness.abort(serial), Verdict::Aborted(_)), "{ahead}");
+        let sent = harness.take_sent();
+        assert_eq!(sent[..3], ["Produce", "EndTxn(abort)", "DescribeTransactions"]);
+        assert_eq!(*sent.last().unwrap(), "EndTxn(abort)");
+        assert_ne!(harness.in_log(taken.value), [Status::Committed]);
+        let serial = harness.begin().unwrap();
+        harness.append(0, Some(serial)).unwrap();
+        assert!(matches!(harness.commit(serial), Verdict::Committed));
+    }
+}
+
 #[test]
 fn a_write_that_is_refused_by_epoch_leaves_it_to_the_coordinator_to_say_why() {
     let (mut harness, serial) = started(V2);
@@ -316,7 +344,10 @@ fn a_write_that_is_refused_by_epoch_leaves_it_to_the_coordinator_to_say_why() {
     let Verdict::Fenced(_) = harness.commit(serial) else {
         panic!("not fenced");
     };
-    assert_eq!(harness.take_sent(), ["Produce", "EndTxn(abort)"]);
+    assert_eq!(
+        harness.take_sent(),
+        ["Produce", "EndTxn(abort)", "DescribeTransactions"]
+    );
 
     // The same code after a timeout of the transaction is no fencing under V2.
     let (mut harness, serial) = started(V2);
