@@ -510,25 +510,21 @@ fn a_record_batch_that_was_damaged_on_its_way_is_not_read() {
 /// earlier is answered with PRODUCER_FENCED.
 #[test]
 fn an_abort_right_behind_a_commit_does_not_cost_the_producer() {
+    let write = |fault| vec![rule(ApiKey::Produce, 1, 1, fault)];
     let abortable = Fault::Refuse(ErrorCode::TRANSACTION_ABORTABLE);
-    let write = [
-        vec![],
-        vec![rule(ApiKey::Produce, 1, 1, Fault::LoseRequest)],
-        vec![rule(ApiKey::Produce, 1, 1, abortable)],
-    ];
-    for rules in &write {
-        for (part, end) in [
-            (Send(1, 1), Abort),
-            (Send(1, 1), Drop),
-            (Send(1, 1), Commit),
-            (Offsets, Abort),
-        ] {
+    for (part, rules) in [
+        (Send(1, 1), vec![]),
+        (Send(1, 1), write(Fault::LoseRequest)),
+        (Send(1, 1), write(abortable)),
+        (Offsets, vec![]),
+    ] {
+        for end in [Abort, Drop, Commit] {
             let operations = [Send(0, 1), Commit, part, Wait(ms(20)), end, Send(0, 1), Commit];
-            let mut scenario = scenario(2, &operations, rules);
+            let mut scenario = scenario(2, &operations, &rules);
             scenario.marker_delay = ms(400);
-            let (outcomes, _) = play(&scenario);
-            assert_eq!(outcomes.first(), Some(&Outcome::Committed));
-            assert_eq!(outcomes.last(), Some(&Outcome::Committed));
+            let (outcomes, text) = play(&scenario);
+            assert_eq!(outcomes.first(), Some(&Outcome::Committed), "{text}");
+            assert_eq!(outcomes.last(), Some(&Outcome::Committed), "{text}");
         }
     }
 }
