@@ -528,3 +528,15 @@ fn an_abort_right_behind_a_commit_does_not_cost_the_producer() {
         }
     }
 }
+
+/// It gets the aborted transaction and what follows it in one answer.
+#[test]
+fn a_reader_that_comes_late_reads_what_follows_an_aborted_transaction() {
+    for version in BOTH {
+        let operations = [Send(0, 1), Flush, Abort, Send(0, 1), Commit];
+        let mut scenario = scenario(version, &operations, &[]);
+        scenario.plan.acts = vec![(Duration::ZERO, Act::Freeze(1, ms(2_000)))];
+        let (outcomes, _) = play(&scenario);
+        assert_eq!(outcomes, [Outcome::Aborted, Outcome::Committed]);
+    }
+}
