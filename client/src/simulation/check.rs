@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::history::{Delivery, History, Outcome};
+use super::history::{Delivery, Excuse, History, Outcome};
 
 /// Values by offset, in order, by partition.
 pub(super) type Records = BTreeMap<i32, Vec<(i64, u64)>>;
@@ -54,6 +54,8 @@ pub(super) enum Anomaly {
     CommittedWithFailure { transaction: usize },
     /// A producer that was told to be beyond use succeeded in something afterwards.
     FencedThenSuccess { instance: usize },
+    /// A producer was told to be beyond use, and nobody else had its transactional id, nor was it too slow.
+    FencedWithoutReason { instance: usize },
     /// The group's offset is not that of the last transaction that can be seen.
     WrongGroupOffset,
     /// Everything was healed, and still it could not write.
@@ -76,6 +78,7 @@ pub(super) fn check(history: &History, seen: &Seen) -> Vec<Anomaly> {
     transactions(history, &visible, &mut found);
     order(history, &places, &mut found);
     progress(history, &mut found);
+    reasons(history, &mut found);
     for (reader, read) in seen.read.iter().enumerate() {
         compare(reader, read, &seen.committed, &mut found);
     }
@@ -191,6 +194,15 @@ fn progress(history: &History, found: &mut BTreeSet<Anomaly>) {
         };
         if !is_good {
             found.insert(Anomaly::Stuck { instance: *instance });
+        }
+    }
+}
+
+/// Nobody is told without a reason that it is beyond use.
+fn reasons(history: &History, found: &mut BTreeSet<Anomaly>) {
+    for (number, instance) in history.instances.iter().enumerate() {
+        if instance.over.is_some() && instance.excuse == Excuse::None {
+            found.insert(Anomaly::FencedWithoutReason { instance: number });
         }
     }
 }

@@ -33,6 +33,8 @@ pub(super) enum Fault {
     Refuse(ErrorCode),
     /// It is carried out, and the answer says this code.
     Deny(ErrorCode),
+    /// It is carried out, and of each record batch in the answer a bit is turned over on its way.
+    Corrupt,
 }
 
 /// A fault of some occurrences of an API, counted over all clients of a run.
@@ -163,6 +165,7 @@ fn denied(api: ApiKey) -> BoxedStrategy<Fault> {
         ])
         .prop_map(Fault::Deny)
         .boxed(),
+        ApiKey::Fetch => Just(Fault::Corrupt).boxed(),
         _ => codes(&DENIALS).prop_map(Fault::Deny).boxed(),
     }
 }

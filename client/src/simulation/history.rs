@@ -50,12 +50,25 @@ pub(super) struct Transaction {
     pub(super) told: u64,
 }
 
+/// Why a producer may be told that it is fenced or beyond use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Excuse {
+    /// There is none.
+    None,
+    /// Another one with its transactional id was there at the same time.
+    Rival,
+    /// It lives for so long that a coordinator of TV1 may have ended its transaction, and its epoch with it.
+    Patience,
+}
+
 /// A producer from its creation to its end.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Instance {
     pub(super) transactional_id: Option<usize>,
     /// When it was told that it is fenced or beyond use.
     pub(super) over: Option<u64>,
+    /// What excuses that.
+    pub(super) excuse: Excuse,
 }
 
 /// All that was done and told.
@@ -74,9 +87,19 @@ pub(super) struct History {
 impl History {
     /// A producer is made.
     pub(super) fn instance(&mut self, transactional_id: Option<usize>) -> usize {
+        let mut excuse = Excuse::None;
+        for other in &mut self.instances {
+            // Who was told so already is no rival: it asks for nothing any more.
+            let is_rival = other.over.is_none() && other.transactional_id == transactional_id;
+            if is_rival && transactional_id.is_some() {
+                other.excuse = Excuse::Rival;
+                excuse = Excuse::Rival;
+            }
+        }
         self.instances.push(Instance {
             transactional_id,
             over: None,
+            excuse,
         });
         self.instances.len() - 1
     }
@@ -106,6 +129,14 @@ impl History {
         match outcome {
             Outcome::Fenced | Outcome::Fatal => self.over(instance),
             Outcome::Aborted | Outcome::Committed | Outcome::Unknown => {}
+        }
+    }
+
+    /// A coordinator of TV1 may have lost its patience with this producer.
+    pub(super) fn outlived_patience(&mut self, instance: usize) {
+        let instance = &mut self.instances[instance];
+        if instance.over.is_none() && instance.excuse == Excuse::None {
+            instance.excuse = Excuse::Patience;
         }
     }
 

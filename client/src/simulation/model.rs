@@ -12,13 +12,14 @@ use sealwax_protocol::response::ResponseBody;
 
 use super::check::Records;
 use super::producer::INPUT;
-use super::world::NODES;
+use super::world::{NODES, Scenario};
 
 /// A cluster with one topic.
-pub(super) fn cluster(nodes: i32, transaction_version: i16, topic: &str, partitions: i32) -> Cluster {
+pub(super) fn cluster(nodes: i32, scenario: &Scenario, topic: &str, partitions: i32) -> Cluster {
     let mut settings = Settings::default();
     settings.nodes = nodes;
-    settings.transaction_version = transaction_version;
+    settings.transaction_version = scenario.transaction_version;
+    settings.marker_delay = scenario.marker_delay;
     let mut cluster = Cluster::new(settings);
     cluster.create_topic(topic, partitions);
     cluster.create_topic(INPUT, 1);

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+use bytes::Bytes;
 use sealwax_devbroker::Answer;
 use sealwax_protocol::ids::NodeId;
 use sealwax_protocol::request::RequestBody;
@@ -63,6 +64,7 @@ enum OnAnswer {
     Delay(Duration),
     Break,
     Replace(sealwax_protocol::error_code::ErrorCode),
+    Corrupt,
 }
 
 /// A request that a node has or will get.
@@ -183,6 +185,7 @@ impl Network {
             Some(Fault::LoseAnswer) => (Duration::ZERO, OnAnswer::Break),
             Some(Fault::Late(extra) | Fault::SlowRequest(extra)) => (extra, OnAnswer::Pass),
             Some(Fault::SlowAnswer(extra)) => (Duration::ZERO, OnAnswer::Delay(extra)),
+            Some(Fault::Corrupt) => (Duration::ZERO, OnAnswer::Corrupt),
             Some(Fault::Deny(code)) => (Duration::ZERO, OnAnswer::Replace(code)),
             Some(Fault::Duplicate(extra)) => {
                 self.double(now + extra, connection, version, body.clone());
@@ -330,7 +333,7 @@ impl Network {
         known.to_node = known.to_node.max(now + delay);
         let request = match on_answer {
             OnAnswer::Replace(_) => Some((body.clone(), version)),
-            OnAnswer::Pass | OnAnswer::Delay(_) | OnAnswer::Break => None,
+            OnAnswer::Pass | OnAnswer::Delay(_) | OnAnswer::Break | OnAnswer::Corrupt => None,
         };
         known.due.push_back(Due {
             correlation,
@@ -371,6 +374,7 @@ impl Network {
                 (OnAnswer::Replace(code), Some((request, asked))) => {
                     (Duration::ZERO, refusal(&request, asked, code).unwrap_or(body))
                 }
+                (OnAnswer::Corrupt, _) => (Duration::ZERO, corrupted(body)),
                 (OnAnswer::Pass | OnAnswer::Replace(_), _) => (Duration::ZERO, body),
             };
             known.to_client = known.to_client.max(now + extra + delay);
@@ -411,4 +415,32 @@ impl Connection {
             due: VecDeque::new(),
         }
     }
+}
+
+/// A fetched answer in which a bit of each batch's last value is turned over; only its checksum tells.
+fn corrupted(mut body: ResponseBody) -> ResponseBody {
+    if let ResponseBody::Fetch(response) = &mut body {
+        let parts = response.topics.iter_mut().flat_map(|topic| &mut topic.partitions);
+        for part in parts {
+            part.records = corrupted_batches(&part.records);
+        }
+    }
+    body
+}
+
+fn corrupted_batches(records: &Bytes) -> Bytes {
+    /// Where a batch tells how long the rest of it is.
+    const LENGTH: std::ops::Range<usize> = 8..12;
+    let mut bytes = records.to_vec();
+    let mut start = 0;
+    while let Some(length) = bytes.get(start + LENGTH.start..start + LENGTH.end) {
+        let length = u32::from_be_bytes(length.try_into().expect("four bytes"));
+        let end = start + LENGTH.end + usize::try_from(length).expect("a length");
+        // The last byte is the count of headers.
+        if let Some(byte) = end.checked_sub(2).and_then(|at| bytes.get_mut(at)) {
+            *byte ^= 1;
+        }
+        start = end;
+    }
+    bytes.into()
 }

@@ -95,6 +95,8 @@ pub(super) struct Producer {
     group: String,
     batches: u64,
     resolved: u64,
+    /// From then on a coordinator may have ended a transaction of it and its epoch, if it does that.
+    outlives: Option<Instant>,
 }
 
 impl Producer {
@@ -105,6 +107,7 @@ impl Producer {
         patience: Patience,
         group: String,
         script: VecDeque<Operation>,
+        outlives: Option<Instant>,
     ) -> Self {
         Self {
             machine,
@@ -119,6 +122,7 @@ impl Producer {
             group,
             batches: 0,
             resolved: 0,
+            outlives,
         }
     }
 
@@ -187,6 +191,9 @@ impl Producer {
 
     /// Goes one step on.
     pub(super) fn step(&mut self, now: Instant, history: &mut History) -> Step {
+        if self.outlives.is_some_and(|at| at <= now) {
+            history.outlived_patience(self.instance);
+        }
         match self.doing {
             Doing::Nothing => self.next(now, history),
             Doing::Initializing => match self.machine.initialized() {

@@ -196,7 +196,11 @@ impl Watch {
                     (partition, stamp) != (&place.0, &place.1) || *first < batch.base_sequence
                 });
                 let first = Sequence::new(batch.base_sequence).expect("a sequence");
-                self.next.insert(place, first);
+                let next = self.next.entry(place).or_insert(first);
+                // Another batch in front of it may have been cut before.
+                if next.get() > first.get() {
+                    *next = first;
+                }
             }
         }
     }

@@ -47,11 +47,21 @@ pub(super) struct Scenario {
     pub(super) seed: u64,
     /// The level of `transaction.version` at the start.
     pub(super) transaction_version: i16,
+    /// How long it takes from the answer to EndTxn to its last marker.
+    pub(super) marker_delay: Duration,
     /// `transaction.timeout.ms`.
     pub(super) transaction_timeout: Duration,
     pub(super) scripts: Vec<Script>,
     pub(super) plan: Plan,
     pub(super) readers: usize,
+}
+
+impl Scenario {
+    fn may_be_v1(&self) -> bool {
+        let mut acts = self.plan.acts.iter();
+        self.transaction_version < 2
+            || acts.any(|(_, act)| matches!(act, Act::SetTransactionVersion(level) if *level < 2))
+    }
 }
 
 /// What is due.
@@ -107,6 +117,8 @@ pub(super) struct World {
     rng: fastrand::Rng,
     cluster_at: Option<Duration>,
     transaction_timeout: Duration,
+    /// Whether a coordinator of TV1 may end a transaction, which costs its producer the epoch.
+    may_be_v1: bool,
     is_healed: bool,
     /// Transactions that the scripts began.
     pub(super) scripted: usize,
@@ -155,7 +167,7 @@ impl World {
         let mut rng = fastrand::Rng::with_seed(scenario.seed);
         let mut world = Self {
             agenda: Agenda::new(),
-            cluster: model::cluster(NODES, scenario.transaction_version, TOPIC, PARTITIONS),
+            cluster: model::cluster(NODES, scenario, TOPIC, PARTITIONS),
             network: Network::new(rng.fork()),
             faults: Faults::new(scenario.plan.rules.clone()),
             clients: Vec::new(),
@@ -165,6 +177,7 @@ impl World {
             rng,
             cluster_at: None,
             transaction_timeout: scenario.transaction_timeout,
+            may_be_v1: scenario.may_be_v1(),
             is_healed: false,
             scripted: 0,
             steps: 0,
@@ -330,6 +343,7 @@ impl World {
             PATIENCE,
             group_name(transactional_id.unwrap_or_default()),
             script,
+            self.may_be_v1.then(|| self.instant() + self.transaction_timeout),
         );
         self.clients[client].role = Role::Producer(Box::new(producer));
     }
@@ -509,20 +523,22 @@ impl World {
                 }
             }
         }
-        self.collect_producer(client, now);
-        moved
+        self.collect_producer(client, now) || moved
     }
 
-    fn collect_producer(&mut self, client: usize, now: Instant) {
+    /// Takes what the machine hands out; whether there was something: its user may have waited for it.
+    fn collect_producer(&mut self, client: usize, now: Instant) -> bool {
         let Role::Producer(producer) = &mut self.clients[client].role else {
-            return;
+            return false;
         };
+        let mut moved = false;
         let directives: Vec<_> = std::iter::from_fn(|| producer.machine.poll_directive()).collect();
         let mut requests = Vec::new();
         loop {
             let polled = producer.machine.poll_request(now);
             while let Some(resolved) = producer.machine.poll_event() {
                 producer.resolve(&mut self.history, &resolved);
+                moved = true;
             }
             let Some(outbound) = polled else { break };
             let unresolved = producer.unresolved();
@@ -535,7 +551,9 @@ impl World {
         }
         for outbound in requests {
             self.submit(client, outbound);
+            moved = true;
         }
+        moved
     }
 
     fn submit(&mut self, client: usize, outbound: Outbound) {

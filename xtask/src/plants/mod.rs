@@ -34,7 +34,7 @@ pub struct Plants {
 /// Plants each fault and runs the checks that must see it; says whether all were seen by each of them.
 ///
 /// # Errors
-/// If there is no plant to try, one cannot be read or does not apply, or git or cargo cannot be started.
+/// If there is no plant to try, one cannot be read, a check is red without any, or git or cargo cannot be started.
 pub fn run(plants: &Plants) -> Result<bool> {
     let root = workspace::root()?;
     let chosen = chosen(&root.join("plants"), plants.filter.as_deref())?;
@@ -48,11 +48,17 @@ pub fn run(plants: &Plants) -> Result<bool> {
     let mut table = Table::default();
     for (file, plant) in &chosen {
         println!("── {}: {}", plant.name, plant.what);
-        field.plant(file)?;
+        let planted = field.plant(file).inspect_err(|error| println!("   {error:#}"));
         let mut row = Row::new(plant);
         for (check, filter) in plant.checks.iter().filter(|(check, _)| checks.contains(check)) {
             let begun = Instant::now();
-            let seen = test(&field, *check, filter)?;
+            let seen = match &planted {
+                Ok(()) => test(&field, *check, filter).unwrap_or_else(|error| {
+                    println!("   {error:#}");
+                    Seen::Unfit
+                }),
+                Err(_) => Seen::Unfit,
+            };
             println!(
                 "   {}: {seen} after {:.0} s",
                 check.name(),

@@ -9,6 +9,8 @@ use super::plant::{Check, Plant};
 pub(super) enum Seen {
     Yes,
     No,
+    /// The plant does not apply or compile, no test matches, or the check did not end: nothing was shown.
+    Unfit,
 }
 
 impl fmt::Display for Seen {
@@ -16,6 +18,7 @@ impl fmt::Display for Seen {
         f.pad(match self {
             Self::Yes => "caught",
             Self::No => "MISSED",
+            Self::Unfit => "UNFIT",
         })
     }
 }

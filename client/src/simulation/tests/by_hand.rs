@@ -9,7 +9,7 @@ use super::super::faults::{Act, Fault, Plan, Rule};
 use super::super::history::Outcome;
 use super::super::model;
 use super::super::operations::Operation::{
-    self, Abort, Begin, Commit, Drop, Flush, Leave, Restart, Send, Wait,
+    self, Abort, Begin, Commit, Drop, Flush, Leave, Offsets, Restart, Send, Wait,
 };
 use super::super::operations::Script;
 use super::super::print::Trace;
@@ -43,6 +43,7 @@ fn scenario(version: i16, operations: &[Operation], rules: &[Rule]) -> Scenario 
     Scenario {
         seed: 7,
         transaction_version: version,
+        marker_delay: ms(2),
         transaction_timeout: Duration::from_secs(60),
         scripts: vec![script(operations)],
         plan: Plan {
@@ -411,5 +412,131 @@ fn every_node_may_be_away_for_a_while() {
             .map(|node| (ms(5), Act::StopNode(node, ms(1_500))))
             .collect();
         play(&scenario);
+    }
+}
+
+#[test]
+fn a_record_that_is_refused_for_good_keeps_the_rest_of_its_transaction_from_being_committed() {
+    for version in BOTH {
+        let operations = [Send(0, 1), Flush, Send(1, 1), Commit, Send(0, 1), Commit];
+        let refused = Fault::Refuse(ErrorCode::INVALID_RECORD);
+        let rules = [rule(ApiKey::Produce, 1, 1, refused)];
+        let (outcomes, _) = play(&scenario(version, &operations, &rules));
+        assert_eq!(outcomes, [Outcome::Aborted, Outcome::Committed], "TV{version}");
+    }
+}
+
+/// The offsets count if and only if the records do; also if there are no records.
+#[test]
+fn offsets_are_a_part_of_their_transaction() {
+    for version in BOTH {
+        for (last, outcome) in [(Commit, Outcome::Committed), (Abort, Outcome::Aborted)] {
+            let operations = [
+                Send(0, 1),
+                Offsets,
+                Commit,
+                Offsets,
+                Commit,
+                Send(0, 1),
+                Offsets,
+                last,
+            ];
+            let (outcomes, _) = play(&scenario(version, &operations, &[]));
+            let expected = [Outcome::Committed, Outcome::Committed, outcome];
+            assert_eq!(outcomes, expected, "TV{version}");
+        }
+    }
+}
+
+/// The coordinator has the transaction in its log and nobody was told: it has to be ended before the next one begins.
+#[test]
+fn a_partition_that_may_have_been_added_is_aborted() {
+    for fault in [
+        Fault::LoseAnswer,
+        Fault::Deny(ErrorCode::NOT_COORDINATOR),
+        Fault::Deny(ErrorCode::COORDINATOR_NOT_AVAILABLE),
+    ] {
+        let operations = [Send(0, 1), Wait(ms(30)), Abort, Send(1, 1), Commit];
+        let rules = [rule(ApiKey::AddPartitionsToTxn, 0, 1, fault)];
+        let (outcomes, text) = play(&scenario(1, &operations, &rules));
+        assert_eq!(outcomes, [Outcome::Aborted, Outcome::Committed], "{fault:?}");
+        assert!(count(&text, " abort ") >= 1, "{fault:?}\n{text}");
+    }
+}
+
+fn without_transactions(operations: &[Operation], rules: &[Rule]) -> Scenario {
+    let mut scenario = scenario(2, operations, rules);
+    scenario.scripts[0].transactional_id = None;
+    scenario
+}
+
+/// The first record is in the log, and nobody is told. It is given up after its time, and what follows must not pass for it.
+#[test]
+fn a_record_that_was_given_up_in_doubt_leaves_its_sequence_to_nobody() {
+    let operations = [Send(0, 1), Flush, Send(0, 1), Flush];
+    let rules = [rule(ApiKey::Produce, 0, 40, Fault::LoseAnswer)];
+    play(&without_transactions(&operations, &rules));
+}
+
+/// The first record is in the log, and nobody is told; then the log is said to know nothing of the producer.
+#[test]
+fn a_record_that_may_be_in_the_log_is_not_sent_with_a_new_number() {
+    for code in [
+        ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode::UNKNOWN_PRODUCER_ID,
+    ] {
+        let operations = [Send(0, 1), Flush, Send(0, 1), Flush, Send(0, 1), Flush];
+        let rules = [
+            rule(ApiKey::Produce, 1, 1, Fault::LoseAnswer),
+            rule(ApiKey::Produce, 2, 1, Fault::Refuse(code)),
+        ];
+        play(&without_transactions(&operations, &rules));
+    }
+}
+
+/// Only the checksum can tell; the reader must ask again.
+#[test]
+fn a_record_batch_that_was_damaged_on_its_way_is_not_read() {
+    for version in BOTH {
+        let operations = [Send(0, 2), Commit, Send(0, 1), Flush, Abort, Send(1, 3), Commit];
+        let rules = [rule(ApiKey::Fetch, 0, 12, Fault::Corrupt)];
+        let (outcomes, _) = play(&scenario(version, &operations, &rules));
+        let expected = [Outcome::Committed, Outcome::Aborted, Outcome::Committed];
+        assert_eq!(outcomes, expected);
+    }
+}
+
+/// Under TV2 the coordinator knows nobody by the new epoch until the markers of the transaction before are written: an EndTxn that comes
+/// earlier is answered with PRODUCER_FENCED.
+#[test]
+fn an_abort_right_behind_a_commit_does_not_cost_the_producer() {
+    let write = |fault| vec![rule(ApiKey::Produce, 1, 1, fault)];
+    let abortable = Fault::Refuse(ErrorCode::TRANSACTION_ABORTABLE);
+    for (part, rules) in [
+        (Send(1, 1), vec![]),
+        (Send(1, 1), write(Fault::LoseRequest)),
+        (Send(1, 1), write(abortable)),
+        (Offsets, vec![]),
+    ] {
+        for end in [Abort, Drop, Commit] {
+            let operations = [Send(0, 1), Commit, part, Wait(ms(20)), end, Send(0, 1), Commit];
+            let mut scenario = scenario(2, &operations, &rules);
+            scenario.marker_delay = ms(400);
+            let (outcomes, text) = play(&scenario);
+            assert_eq!(outcomes.first(), Some(&Outcome::Committed), "{text}");
+            assert_eq!(outcomes.last(), Some(&Outcome::Committed), "{text}");
+        }
+    }
+}
+
+/// It gets the aborted transaction and what follows it in one answer.
+#[test]
+fn a_reader_that_comes_late_reads_what_follows_an_aborted_transaction() {
+    for version in BOTH {
+        let operations = [Send(0, 1), Flush, Abort, Send(0, 1), Commit];
+        let mut scenario = scenario(version, &operations, &[]);
+        scenario.plan.acts = vec![(Duration::ZERO, Act::Freeze(1, ms(2_000)))];
+        let (outcomes, _) = play(&scenario);
+        assert_eq!(outcomes, [Outcome::Aborted, Outcome::Committed]);
     }
 }

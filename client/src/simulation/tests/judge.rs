@@ -269,10 +269,33 @@ fn a_commit_with_a_failed_record_is_none() {
 
 #[test]
 fn who_is_fenced_succeeds_in_nothing_any_more() {
-    let found = after(|history, _| history.instances[0].over = Some(0));
+    let found = after(|history, _| {
+        history.instance(Some(0));
+        history.instances[0].over = Some(0);
+    });
     assert_eq!(found, [Anomaly::FencedThenSuccess { instance: 0 }]);
-    let found = after(|history, _| history.over(0));
+    let found = after(|history, _| {
+        history.instance(Some(0));
+        history.over(0);
+    });
     assert_eq!(found, [], "it was fenced later");
+}
+
+#[test]
+fn nobody_is_fenced_without_a_rival_or_a_coordinator_without_patience() {
+    let unexplained = [Anomaly::FencedWithoutReason { instance: 0 }];
+    assert_eq!(after(|history, _| history.over(0)), unexplained);
+    let successor = |history: &mut History| {
+        history.over(0);
+        history.instance(Some(0));
+    };
+    let found = after(|history, _| successor(history));
+    assert_eq!(found, unexplained, "who comes later is no rival");
+    let found = after(|history, _| {
+        history.outlived_patience(0);
+        history.over(0);
+    });
+    assert_eq!(found, []);
 }
 
 #[test]

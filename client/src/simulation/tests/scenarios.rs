@@ -8,6 +8,9 @@ use super::super::faults::{self, Doubles, Hands};
 use super::super::operations::{self, Script};
 use super::super::world::Scenario;
 
+/// Markers are written soon.
+const MARKER_DELAY: Duration = Duration::from_millis(2);
+
 /// Readers of each run.
 const READERS: usize = 1;
 
@@ -57,6 +60,7 @@ fn scenario(
         (Just(scripts), plan).prop_map(move |(scripts, plan)| Scenario {
             seed,
             transaction_version: level,
+            marker_delay: MARKER_DELAY,
             transaction_timeout: Duration::from_secs(timeout),
             scripts,
             plan,
