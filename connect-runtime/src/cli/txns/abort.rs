@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(
             abort_plan(&open(), &spec, &Judgement::ProducerUnknown),
             "abort the transaction on t-0 from offset 40 on: producer id 7, epoch 3, coordinator epoch 0, last write 1970-01-01T00:00:01Z; \
-             it hangs, because no transactional id has this producer id"
+             it hangs, because no transactional id that you may describe has this producer id"
         );
     }
 }

@@ -15,7 +15,7 @@ use super::open::OpenTransaction;
 pub(super) enum Judgement {
     /// A coordinator will end it.
     Known(TransactionDescription),
-    /// It hangs: no transactional id has this producer id.
+    /// It hangs: no transactional id that you may describe has this producer id.
     ProducerUnknown,
     /// It hangs: the transactional id that has this producer id knows of no open transaction on this partition.
     NotItsTransaction(TransactionDescription),
@@ -49,7 +49,9 @@ impl fmt::Display for Judgement {
                 "transactional id \"{}\" has it in state {}; coordinator {} will end it",
                 of.transactional_id, of.state, of.coordinator
             ),
-            Self::ProducerUnknown => f.write_str("no transactional id has this producer id"),
+            Self::ProducerUnknown => {
+                f.write_str("no transactional id that you may describe has this producer id")
+            }
             Self::NotItsTransaction(of) => write!(
                 f,
                 "transactional id \"{}\" is {} and has nothing open here",
