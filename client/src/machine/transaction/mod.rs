@@ -277,10 +277,29 @@ impl TransactionManager {
         }
     }
 
+    /// A record of the open transaction could not be taken. The same error as one of the transaction.
+    pub(crate) fn not_taken(&mut self, now: Instant, error: &Error) -> Error {
+        match &self.state {
+            State::InTransaction(_) => {
+                self.abortable(now, error);
+                error.of_transaction()
+            }
+            State::Uninitialized(_)
+            | State::Initializing(_)
+            | State::Ready(_)
+            | State::CommittingTransaction(..)
+            | State::AbortingTransaction(..)
+            | State::AbortableError(..)
+            | State::OutcomeUnknown(..)
+            | State::FatalError(_) => error.clone(),
+        }
+    }
+
     /// The producer cannot go on.
     pub(crate) fn fail(&mut self, error: &Error) {
         let error = &error.of_producer();
         let verdict = match &self.state {
+            State::CommittingTransaction(..) if self.rpc.carries_commit() => Verdict::Unknown(error.clone()),
             State::CommittingTransaction(
                 _,
                 Commit::Asked {

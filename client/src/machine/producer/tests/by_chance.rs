@@ -151,6 +151,7 @@ fn is_alive(harness: &Harness) -> bool {
 }
 
 fn judge_rest(harness: &Harness) {
+    assert_eq!(harness.machine.reserved_memory(), 0, "memory was not given back");
     assert!(harness.machine.is_idle(), "{:?}", harness.machine);
     assert!(harness.machine.is_drained());
     if is_alive(harness) {
@@ -311,6 +312,7 @@ enum Guarantee {
 }
 
 fn judge(harness: &Harness, guarantee: Guarantee) {
+    assert_eq!(harness.machine.reserved_memory(), 0, "memory was not given back");
     let is_once = guarantee == Guarantee::OnceInOrder;
     for taken in &harness.taken {
         let written = harness.in_log(taken.value).len();

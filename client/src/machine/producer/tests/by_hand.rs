@@ -6,14 +6,14 @@ use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::request::RequestBody;
 
 use crate::config::ProducerConfig;
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::machine::Machine;
 use crate::machine::testing::coordinator::Phase;
 use crate::machine::testing::faults::{DENIALS, Fault};
 use crate::machine::testing::harness::{Harness, config};
 use crate::machine::testing::log::Status;
 use crate::machine::testing::model::Model;
-use crate::machine::transaction::Verdict;
+use crate::machine::transaction::{Resolution, Verdict};
 
 const V1: i16 = 0;
 const V2: i16 = 2;
@@ -787,4 +787,62 @@ fn a_produce_request_stays_below_its_largest_size() {
         assert!(sizes.iter().sum::<usize>() <= 300, "{sizes:?}");
     }
     assert!(harness.sent.len() >= 4);
+}
+
+#[test]
+fn a_record_that_could_not_be_taken_makes_the_commit_an_abort() {
+    for version in BOTH {
+        let (mut harness, serial) = started(version);
+        let taken = harness.append(0, Some(serial)).unwrap();
+        harness.run_for(Duration::from_millis(50));
+        let refusal = Error::new(ErrorKind::RecordTooLarge, "too large");
+        let told = harness.machine.not_taken(harness.now, &refusal);
+        assert!(told.requires_abort() && told.kind() == ErrorKind::RecordTooLarge);
+        assert!(harness.append(0, Some(serial)).unwrap_err().requires_abort());
+        let Verdict::Aborted(error) = harness.commit(serial) else {
+            panic!("not aborted");
+        };
+        assert_eq!(error.kind(), ErrorKind::RecordTooLarge);
+        assert_eq!(harness.in_log(taken.value), [Status::Aborted]);
+        // Nothing is open: the refusal is only that call's.
+        let told = harness.machine.not_taken(harness.now, &refusal);
+        assert!(!told.requires_abort() && !told.is_fatal());
+        let serial = harness.begin().unwrap();
+        harness.append(0, Some(serial)).unwrap();
+        assert!(matches!(harness.commit(serial), Verdict::Committed));
+    }
+}
+
+#[test]
+fn under_v1_an_abort_of_what_a_late_adding_has_opened_does_not_make_a_commit_an_abort() {
+    let (mut harness, serial) = started(V1);
+    let taken = harness.append(0, Some(serial)).unwrap();
+    harness.faults = vec![Fault::RequestLost].into();
+    harness.run_for(Duration::from_secs(2));
+    let adding = harness.sent[0].clone();
+    assert!(matches!(&adding.body, RequestBody::AddPartitionsToTxn(_)));
+    harness.faults = lasting(Fault::AnswerLost).into();
+    assert!(matches!(harness.commit(serial), Verdict::Unknown(_)));
+    assert_eq!(harness.in_log(taken.value), [Status::Committed]);
+    harness.faults.clear();
+    harness.model.handle(&adding);
+    assert_eq!(harness.model.coordinator.phase, Phase::Ongoing);
+    harness.begin().unwrap();
+    let resolution = harness.resolve().unwrap();
+    assert!(!matches!(resolution, Resolution::Aborted(_)), "{resolution:?}");
+}
+
+#[test]
+fn a_producer_that_ends_while_a_commit_is_out_does_not_say_that_nothing_is_committed() {
+    for version in BOTH {
+        let (mut harness, serial) = started(version);
+        harness.append(0, Some(serial)).unwrap();
+        harness.run_for(Duration::from_millis(50));
+        harness.machine.commit(harness.now).unwrap();
+        harness.collect();
+        harness.machine.close_within(harness.now, Duration::ZERO);
+        harness.machine.handle_timeout(harness.now);
+        let verdict = harness.machine.verdict(serial).unwrap();
+        assert!(matches!(verdict, Verdict::Unknown(_)), "{verdict:?}");
+    }
 }
