@@ -203,6 +203,11 @@ impl Harness {
         panic!("begin never came to an end");
     }
 
+    /// A transaction was begun by hand.
+    pub(crate) fn begun(&mut self) {
+        self.watch.begin();
+    }
+
     /// Asks for a commit, and plays until the verdict.
     pub(crate) fn commit(&mut self, serial: u64) -> Verdict {
         if let Err(error) = self.machine.commit(self.now) {

@@ -14,7 +14,7 @@ use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::ProducerIdAndEpoch;
 
 use super::end_txn::{self, EarlierAttempts, Intent, leaves_doubt};
-use super::explain::{HOW_TO_FIND_OUT, fatal_kind};
+use super::explain::{HOW_TO_FIND_OUT, beyond_asking, fatal_kind};
 use super::last_commit::Resolution;
 use super::open::OpenTransaction;
 use super::phase::{AbortCause, Commit, EndedBefore, NextProducer};
@@ -70,12 +70,13 @@ impl TransactionManager {
             Outcome::Fenced => self.fail(&self.fenced(now, code)),
             Outcome::FencedUnknown => {
                 let error = self.fenced(now, code);
-                self.decide(Verdict::Unknown(self.fenced_unknown(&error, code)));
+                self.decide(Verdict::Unknown(beyond_asking(&error)));
                 self.fail(&error);
             }
             Outcome::FatalUnknown => {
-                self.decide(Verdict::Unknown(self.unknown(code).of_producer()));
-                self.fail(&self.refusal(fatal_kind(code), code));
+                let error = self.refusal(fatal_kind(code), code);
+                self.decide(Verdict::Unknown(beyond_asking(&error)));
+                self.fail(&error);
             }
             Outcome::Fatal => self.fail(&self.refusal(fatal_kind(code), code)),
         }
@@ -178,13 +179,5 @@ impl TransactionManager {
             | State::OutcomeUnknown(..)
             | State::FatalError(_) => Verdict::Aborted(AbortCause::Requested.reason()),
         }
-    }
-
-    /// The commit may have taken effect before someone took over.
-    fn fenced_unknown(&self, fenced: &Error, code: ErrorCode) -> Error {
-        let message = format!(
-            "{fenced}; whether the commit took effect before that is not known, compare what readers see"
-        );
-        Error::broker(ErrorKind::OutcomeUnknown, code, message).of_producer()
     }
 }

@@ -299,14 +299,16 @@ impl TransactionManager {
     pub(crate) fn fail(&mut self, error: &Error) {
         let error = &error.of_producer();
         let verdict = match &self.state {
-            State::CommittingTransaction(..) if self.rpc.carries_commit() => Verdict::Unknown(error.clone()),
+            State::CommittingTransaction(..) if self.rpc.carries_commit() => {
+                Verdict::Unknown(explain::beyond_asking(error))
+            }
             State::CommittingTransaction(
                 _,
                 Commit::Asked {
                     earlier: end_txn::EarlierAttempts::Indefinite,
                     ..
                 },
-            ) => Verdict::Unknown(error.clone()),
+            ) => Verdict::Unknown(explain::beyond_asking(error)),
             State::Uninitialized(_)
             | State::Initializing(_)
             | State::Ready(_)

@@ -7,13 +7,13 @@ use sealwax_protocol::request::RequestBody;
 
 use crate::config::ProducerConfig;
 use crate::error::{Error, ErrorKind};
-use crate::machine::Machine;
 use crate::machine::testing::coordinator::Phase;
 use crate::machine::testing::faults::{DENIALS, Fault};
 use crate::machine::testing::harness::{Harness, config};
 use crate::machine::testing::log::Status;
 use crate::machine::testing::model::Model;
 use crate::machine::transaction::{Resolution, Verdict};
+use crate::machine::{Machine, RequestFailure};
 
 const V1: i16 = 0;
 const V2: i16 = 2;
@@ -843,6 +843,61 @@ fn a_producer_that_ends_while_a_commit_is_out_does_not_say_that_nothing_is_commi
         harness.machine.close_within(harness.now, Duration::ZERO);
         harness.machine.handle_timeout(harness.now);
         let verdict = harness.machine.verdict(serial).unwrap();
-        assert!(matches!(verdict, Verdict::Unknown(_)), "{verdict:?}");
+        let Verdict::Unknown(error) = verdict else {
+            panic!("{verdict:?}");
+        };
+        assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
+    }
+}
+
+/// Who takes all errors for the same still sees by the kind that the outcome is open; and is not sent to a producer that is beyond use.
+#[test]
+fn what_ends_a_producer_with_a_commit_in_doubt_leaves_an_unknown_outcome_by_kind() {
+    for version in BOTH {
+        for code in [
+            ErrorCode::PRODUCER_FENCED,
+            ErrorCode::INVALID_PRODUCER_ID_MAPPING,
+            ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ] {
+            let (mut harness, serial) = started(version);
+            harness.append(0, Some(serial)).unwrap();
+            harness.run_for(Duration::from_millis(50));
+            harness.faults = vec![Fault::AnswerLost, Fault::Says(code)].into();
+            let verdict = harness.commit(serial);
+            let Verdict::Unknown(error) = verdict else {
+                panic!("{code}: {verdict:?}");
+            };
+            assert_eq!(
+                (error.kind(), error.code()),
+                (ErrorKind::OutcomeUnknown, Some(code))
+            );
+            assert!(
+                error.is_fatal() && !error.to_string().contains("resolve()"),
+                "{error}"
+            );
+            assert!(harness.resolve().unwrap_err().is_fatal());
+        }
+        // The coordinator cannot be looked up any more.
+        let (mut harness, serial) = started(version);
+        harness.append(0, Some(serial)).unwrap();
+        harness.run_for(Duration::from_millis(50));
+        harness.machine.commit(harness.now).unwrap();
+        let mut send = |failure: fn(Error) -> RequestFailure, kind| {
+            let end = loop {
+                match harness.machine.poll_request(harness.now) {
+                    Some(outbound) => break outbound,
+                    None => harness.now += Duration::from_millis(50),
+                }
+            };
+            let answer = Err(failure(Error::new(kind, "x")));
+            harness.machine.handle_response(harness.now, end.id, answer);
+        };
+        send(RequestFailure::Unanswered, ErrorKind::Unreachable);
+        send(RequestFailure::NotSent, ErrorKind::Authorization);
+        let verdict = harness.machine.verdict(serial);
+        let Some(Verdict::Unknown(error)) = verdict else {
+            panic!("{verdict:?}");
+        };
+        assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
     }
 }
