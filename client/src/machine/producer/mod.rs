@@ -563,7 +563,8 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
     fn handle_close(&mut self, now: Instant) {
         let config = &self.settings.config;
         let patience = match self.settings.transactional_id {
-            Some(_) => config.max_block,
+            // As long as a commit is asked for: one that is under way goes on.
+            Some(_) => config.max_block.max(self.settings.request_timeout),
             None => config.delivery_timeout + self.settings.request_timeout,
         };
         self.close_within(now, patience);

@@ -901,3 +901,25 @@ fn what_ends_a_producer_with_a_commit_in_doubt_leaves_an_unknown_outcome_by_kind
         assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
     }
 }
+
+#[test]
+fn a_commit_under_way_goes_on_when_the_producer_is_dropped_however_short_its_sends_may_wait() {
+    for version in BOTH {
+        let settings = ProducerConfig {
+            max_block: Duration::from_millis(1),
+            ..config()
+        };
+        let patience = Duration::from_secs(30);
+        let mut harness =
+            Harness::with_request_timeout(Model::new(version, 4, 0), true, settings, patience, 7);
+        harness.run();
+        let serial = harness.begin().unwrap();
+        let taken = harness.append(0, Some(serial)).unwrap();
+        harness.machine.commit(harness.now).unwrap();
+        harness.faults = vec![Fault::NotSent; 3].into();
+        harness.machine.handle_close(harness.now);
+        harness.run_for(Duration::from_secs(10));
+        assert_eq!(harness.in_log(taken.value), [Status::Committed]);
+        assert!(harness.machine.is_drained());
+    }
+}
