@@ -4,7 +4,7 @@
 //! An abort that follows an unknown commit tells by the way what became of it. Our transaction was registered at the epoch e that the
 //! abort carries. V1: the coordinator stays at e; it answers OK if the transaction is open or aborted, and INVALID_TXN_STATE if it
 //! is committed (PrepareCommit, CompleteCommit); but if an AddPartitionsToTxn had no answer, it may have opened the epoch again after the
-//! commit, and OK tells nothing. V2: either end has moved it to e + 1, where it takes the abort for a repeat: OK in
+//! commit or the abort, and no answer tells anything. V2: either end has moved it to e + 1, where it takes the abort for a repeat: OK in
 //! CompleteAbort, INVALID_TXN_STATE in PrepareCommit and CompleteCommit. Whoever took the transactional id over has ended the
 //! transaction first and is at e + 2 (V2) or at another epoch than e (V1), which is PRODUCER_FENCED and tells nothing.
 
@@ -16,7 +16,6 @@ use sealwax_protocol::ids::ProducerIdAndEpoch;
 use super::end_txn::{self, EarlierAttempts, Intent, leaves_doubt};
 use super::explain::{HOW_TO_FIND_OUT, beyond_asking, fatal_kind};
 use super::last_commit::Resolution;
-use super::open::OpenTransaction;
 use super::phase::{AbortCause, Commit, EndedBefore, NextProducer};
 use super::state::State;
 use super::{RetryKind, TransactionManager, TransactionVersion, Verdict};
@@ -41,7 +40,7 @@ impl TransactionManager {
             Outcome::Retry(kind) => return self.repeat_unless_late(now, kind),
             Outcome::NothingOpen => {
                 if code == ErrorCode::INVALID_TXN_STATE {
-                    self.learn(Resolution::Committed);
+                    self.learn_by_abort(Resolution::Committed);
                 }
                 let verdict = self.abort_verdict();
                 self.end(verdict, NextProducer::ToBeAsked);
@@ -112,12 +111,8 @@ impl TransactionManager {
             | State::OutcomeUnknown(..)
             | State::FatalError(_) => {
                 let verdict = self.abort_verdict();
-                // What was aborted may be no more than what a late AddPartitionsToTxn has opened after the commit.
-                let reopened = self.state.open().is_some_and(OpenTransaction::adding_may_arrive);
-                if let Verdict::Aborted(error) = &verdict
-                    && !reopened
-                {
-                    self.learn(Resolution::Aborted(error.clone()));
+                if let Verdict::Aborted(error) = &verdict {
+                    self.learn_by_abort(Resolution::Aborted(error.clone()));
                 }
                 self.end(verdict, next);
             }

@@ -359,6 +359,18 @@ impl TransactionManager {
         }
     }
 
+    /// The answer to an abort tells what became of the commit before it; but not if a late AddPartitionsToTxn may have opened the epoch
+    /// again after the end (V1): then it may be about no more than that.
+    fn learn_by_abort(&mut self, resolution: Resolution) {
+        let reopened = self
+            .state
+            .open()
+            .is_some_and(open::OpenTransaction::adding_may_arrive);
+        if !reopened {
+            self.learn(resolution);
+        }
+    }
+
     fn abortable(&mut self, now: Instant, error: &Error) {
         let until = now + self.commit_patience();
         let error = error.of_transaction();

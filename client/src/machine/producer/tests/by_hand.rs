@@ -829,7 +829,32 @@ fn under_v1_an_abort_of_what_a_late_adding_has_opened_does_not_make_a_commit_an_
     assert_eq!(harness.model.coordinator.phase, Phase::Ongoing);
     harness.begin().unwrap();
     let resolution = harness.resolve().unwrap();
-    assert!(!matches!(resolution, Resolution::Aborted(_)), "{resolution:?}");
+    assert!(matches!(resolution, Resolution::Unknown(_)), "{resolution:?}");
+}
+
+#[test]
+fn under_v1_a_late_commit_of_what_a_late_adding_has_opened_does_not_make_an_abort_a_commit() {
+    let (mut harness, serial) = started(V1);
+    let taken = harness.append(0, Some(serial)).unwrap();
+    harness.faults = vec![Fault::RequestLost].into();
+    harness.run_for(Duration::from_secs(2));
+    let adding = harness.sent[0].clone();
+    harness.faults = lasting(Fault::RequestLost).into();
+    harness.sent.clear();
+    assert!(matches!(harness.commit(serial), Verdict::Unknown(_)));
+    let commit = harness.sent[0].clone();
+    // The abort takes effect, but its answer is lost.
+    harness.faults = vec![Fault::AnswerLost].into();
+    assert!(harness.machine.begin(harness.now).is_none());
+    harness.collect();
+    harness.deliver_one();
+    assert_eq!(harness.in_log(taken.value), [Status::Aborted]);
+    harness.model.handle(&adding);
+    harness.model.handle(&commit);
+    assert_eq!(harness.model.coordinator.phase, Phase::CompleteCommit);
+    harness.begin().unwrap();
+    let resolution = harness.resolve().unwrap();
+    assert!(matches!(resolution, Resolution::Unknown(_)), "{resolution:?}");
 }
 
 #[test]
