@@ -168,13 +168,22 @@ impl<'p> Transaction<'p> {
     /// The `Delivery` may be dropped: if the record is not written, [`Transaction::commit`] fails.
     ///
     /// # Errors
-    /// If the record cannot be taken (too large, unknown topic, no room within `max.block.ms`), or the transaction can only be aborted.
+    /// If the record cannot be taken (too large, unknown topic, no room within `max.block.ms`). Whoever overlooks that must not commit the
+    /// rest as if it were the whole, so that the transaction can only be aborted then ([`Error::requires_abort`]; Java does the same,
+    /// KAFKA-9279).
     ///
-    /// *Cancel safety*: until the future is ready the record was not taken.
+    /// *Cancel safety*: until the future is ready the record was not taken; one that was dropped leaves the transaction as it was.
     pub async fn send(&mut self, record: Record<'_>) -> Result<Delivery> {
-        let delivery = self.core.send(&record).await?;
-        self.records += 1;
-        Ok(delivery)
+        match self.core.send(&record).await {
+            Ok(delivery) => {
+                self.records += 1;
+                Ok(delivery)
+            }
+            Err(error) => {
+                let handle = &self.core.handle;
+                Err(handle.with(|machine, now| machine.not_taken(now, &error)))
+            }
+        }
     }
 
     /// Makes offsets of a consumer group part of the transaction: they are committed if and only if its records are (KIP-447). Resolves

@@ -88,7 +88,8 @@ pub struct ProducerConfig {
     /// `buffer.memory`: bytes of unsent and unacknowledged batches; above it `send` waits. Default 32 MiB.
     pub buffer_memory: usize,
     /// `max.block.ms`: how long `send` waits for buffer room or a topic's metadata, `begin` for the end of the transaction before, and
-    /// `commit` (then at least `request.timeout.ms`) for the coordinator once everything is delivered. Default 60 s.
+    /// `commit` (then at least `request.timeout.ms`) for the coordinator once everything is delivered. Zero: `send` never waits; a producer id
+    /// is waited for `request.timeout.ms` then. Default 60 s.
     pub max_block: Duration,
     /// `max.request.size`: largest record, in bytes as encoded, and largest request; from 1 to 2 GiB. Default 1 MiB.
     pub max_request_size: usize,

@@ -33,6 +33,12 @@ impl Core {
             None => config.validate()?,
         }
         let max_block = config.max_block;
+        // Who wants no send to wait needs a producer id all the same.
+        let (patience, name) = if max_block.is_zero() {
+            (cluster.config().request_timeout, "request.timeout.ms")
+        } else {
+            (max_block, "max.block.ms")
+        };
         let settings = Settings {
             config,
             transactional_id,
@@ -48,12 +54,12 @@ impl Core {
             deliveries,
         };
         let initialized = core.handle.wait_for(|machine, _| machine.initialized());
-        match tokio::time::timeout(max_block, initialized).await {
+        match tokio::time::timeout(patience, initialized).await {
             Ok(initialized) => initialized.map(|()| core),
             Err(_) => {
                 let message = format!(
-                    "no producer id was given within max.block.ms = {}; check that the brokers can be reached",
-                    max_block.as_millis()
+                    "no producer id was given within {name} = {}; check that the brokers can be reached",
+                    patience.as_millis()
                 );
                 Err(Error::new(ErrorKind::Timeout, message))
             }

@@ -11,7 +11,7 @@ use xtask::kafka::{Isolation, Version, create_topic};
 
 use crate::{check, set_up};
 
-/// A topic that is missing fails after `max.block.ms`, is named, and the transaction goes on without it.
+/// A topic that is missing fails after `max.block.ms`, is named, and its transaction is not committed without it.
 async fn missing_topic(version: Version) -> Result<()> {
     let (_cluster, client, topic) = set_up(version).await?;
     let mut config = ProducerConfig::default();
@@ -30,6 +30,12 @@ async fn missing_topic(version: Version) -> Result<()> {
         ErrorKind::UnknownTopic,
         &[&nowhere, "auto.create.topics.enable", "2000"],
     )?;
+    ensure!(error.requires_abort(), "{error:?}");
+    let Err(CommitError::Aborted(error)) = transaction.commit().await else {
+        bail!("a transaction without one of its records was committed");
+    };
+    ensure!(error.to_string().contains(&nowhere), "{error}");
+    let mut transaction = producer.begin().await?;
     transaction.send(Record::new(&topic, "there")).await?;
     let _committed = transaction.commit().await?;
     Ok(())
@@ -45,7 +51,7 @@ async fn to_a_missing_topic_4_4_0() -> Result<()> {
     missing_topic(Version::V4_4_0).await
 }
 
-/// A record above `max.request.size` is refused at once; one that only the topic refuses makes the transaction abortable, and the producer goes
+/// A record above `max.request.size` is refused at once, one that only the topic refuses later; either makes the transaction abortable, and the producer goes
 /// on. In both cases the error names the setting.
 async fn too_large(version: Version) -> Result<()> {
     let (cluster, client, topic) = set_up(version).await?;
@@ -66,7 +72,10 @@ async fn too_large(version: Version) -> Result<()> {
         ErrorKind::RecordTooLarge,
         &["max.request.size = 1048576", &topic],
     )?;
+    ensure!(error.requires_abort(), "{error:?}");
+    transaction.abort().await?;
 
+    let mut transaction = producer.begin().await?;
     let delivery = transaction.send(Record::new(&narrow, &large)).await?;
     let error = delivery.wait().await.err().context("it was written")?;
     ensure!(

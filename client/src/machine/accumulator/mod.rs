@@ -394,6 +394,11 @@ impl<T> RecordAccumulator<T> {
         Some(TopicPartition::new(Arc::clone(&topic.name), partition))
     }
 
+    #[cfg(test)]
+    pub(crate) const fn reserved_memory(&self) -> usize {
+        self.memory.used()
+    }
+
     fn checked_bound(&self, record: &Record<'_>) -> Result<usize, Refusal> {
         let headers = record
             .headers
@@ -430,7 +435,7 @@ impl<T> RecordAccumulator<T> {
             .topics
             .get_mut(index)
             .ok_or(Refusal::Metadata(ErrorCode::NONE))?;
-        if topic.partitions.is_empty() {
+        if topic.count == 0 {
             return Err(topic
                 .refusal()
                 .map_or_else(|| Refusal::Metadata(topic.error_code()), Refusal::Error));

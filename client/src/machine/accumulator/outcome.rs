@@ -219,7 +219,7 @@ impl<T> RecordAccumulator<T> {
         cause: Error,
     ) -> Option<Failure> {
         let (queue, is_first) = self.refused(request, id)?;
-        let is_retention = queue.last_offset() < log_start_offset;
+        let is_retention = queue.is_dropped_by(log_start_offset);
         match (self.settings.kind, is_first) {
             (Kind::Plain, _) => self.fail(request, id, cause, Fate::Unwritten),
             (Kind::Idempotent | Kind::Transactional, false) => {

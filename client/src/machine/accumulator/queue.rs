@@ -253,7 +253,8 @@ impl<T> PartitionQueue<T> {
         let known = self.last_written.and_then(|written| written.offset);
         self.last_written = Some(LastWritten {
             at: now,
-            offset: told.max(known),
+            // A repeated batch whose offset the broker has forgotten stands behind those known.
+            offset: told.map(|told| known.map_or(told, |known| told.max(known))),
             round,
         });
         Some(batch.written(metadata))
@@ -468,9 +469,10 @@ impl<T> PartitionQueue<T> {
         self.pause.map_or(0, |pause| pause.failures)
     }
 
-    /// Offset of the last record that is known to be in the log; −1 if none is.
-    pub(crate) fn last_offset(&self) -> i64 {
-        self.last_written.and_then(|written| written.offset).unwrap_or(-1)
+    /// Whether a log that begins at this offset is known to have dropped every record that was written.
+    pub(crate) fn is_dropped_by(&self, log_start_offset: i64) -> bool {
+        self.last_written
+            .is_none_or(|written| written.offset.is_some_and(|offset| offset < log_start_offset))
     }
 
     /// Whether the log took a batch in this transaction.

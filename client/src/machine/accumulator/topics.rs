@@ -44,8 +44,10 @@ pub(crate) struct Topic<T> {
     pub(crate) id: TopicId,
     /// Why the cluster knows nothing of it, else NONE.
     error_code: ErrorCode,
-    /// Empty as long as the cluster told nothing of the topic.
+    /// Empty as long as the cluster told nothing of the topic. Those beyond `count` were there once.
     pub(crate) partitions: Vec<Partition<T>>,
+    /// How many partitions the topic has now: fewer than before if it was created anew.
+    pub(crate) count: usize,
     /// Where records without key go at present.
     sticky: Option<Sticky>,
     /// How many records were given their partition in turn.
@@ -136,6 +138,7 @@ impl<T> Topics<T> {
             id: TopicId::nil(),
             error_code: ErrorCode::NONE,
             partitions: Vec::new(),
+            count: 0,
             sticky: None,
             turns: 0,
         });
@@ -189,7 +192,7 @@ impl<T> Topic<T> {
         if let Some(wanted) = record.partition {
             return self.explicit(wanted).map(Chosen::Fixed);
         }
-        let count = self.partitions.len();
+        let count = self.count;
         let key = record.key.filter(|_| !chooser.settings.ignore_keys);
         let by_murmur2 = |key| Ok(Chosen::Fixed(partitioner::by_murmur2(key, count)));
         let by_crc32 = |key| Ok(Chosen::Fixed(partitioner::by_crc32(key, count)));
@@ -242,7 +245,7 @@ impl<T> Topic<T> {
 
     fn explicit(&self, wanted: i32) -> Result<usize, Error> {
         self.existing(wanted).ok_or_else(|| {
-            let count = self.partitions.len();
+            let count = self.count;
             let message = format!(
                 "topic {} has no partition {wanted}; it has {count}, numbered from 0",
                 self.name
@@ -253,12 +256,12 @@ impl<T> Topic<T> {
 
     fn existing(&self, wanted: i32) -> Option<usize> {
         let wanted = usize::try_from(wanted).ok()?;
-        (wanted < self.partitions.len()).then_some(wanted)
+        (wanted < self.count).then_some(wanted)
     }
 
     /// Asks one's own partitioner. It only sees the record and a number, so that nothing is left half-done if it panics.
     fn ask(&self, own: &dyn Partitioner, record: &Record<'_>) -> Result<usize, Error> {
-        let count = i32::try_from(self.partitions.len()).unwrap_or(i32::MAX);
+        let count = i32::try_from(self.count).unwrap_or(i32::MAX);
         let asked = std::panic::AssertUnwindSafe(|| own.partition(record, count));
         let what = match std::panic::catch_unwind(asked) {
             Ok(wanted) => match self.existing(wanted) {
@@ -276,7 +279,7 @@ impl<T> Topic<T> {
 
     fn in_turn(&self) -> Chosen {
         let has_leader = |partition: &usize| self.leader(*partition).is_some();
-        let count = self.partitions.len();
+        let count = self.count;
         let led = (0..count).filter(has_leader).count();
         let partition = match led {
             0 => self.turns.checked_rem(count),
@@ -299,6 +302,9 @@ impl<T> Topic<T> {
     /// Java's rule: a batch's worth of bytes is enough once its batch is full or gone. As that batch began before, it is never more than twice
     /// as much.
     fn is_used_up(&self, sticky: Sticky, bound: usize, batch_size: usize) -> bool {
+        if sticky.partition >= self.count {
+            return true;
+        }
         let has_room = self
             .partitions
             .get(sticky.partition)
@@ -308,7 +314,7 @@ impl<T> Topic<T> {
 
     /// By load among partitions whose broker takes something, if there is none then among those with a leader, at last among all.
     fn draw(&self, chooser: &mut Chooser<'_>) -> usize {
-        let count = self.partitions.len();
+        let count = self.count;
         let Chooser {
             now,
             settings,
@@ -341,7 +347,8 @@ impl<T> Topic<T> {
         self.partitions.get(partition)?.leader
     }
 
-    /// Whether the topic was created anew. Otherwise partitions never become fewer; queues beyond the end wait for their deadline.
+    /// Whether the topic was created anew. Only then partitions can become fewer; batches for those beyond the end have no leader any more,
+    /// and wait for their deadline.
     fn update(&mut self, news: &TopicMetadata, order: Order) -> bool {
         self.error_code = news.error_code;
         if news.error_code.is_error() {
@@ -362,6 +369,10 @@ impl<T> Topic<T> {
                     queue: PartitionQueue::new(order),
                 }),
             }
+        }
+        self.count = news.partitions.len();
+        for gone in self.partitions.iter_mut().skip(self.count) {
+            gone.leader = None;
         }
         let recreated = !self.id.is_nil() && !news.id.is_nil() && self.id != news.id;
         self.id = news.id;

@@ -40,6 +40,9 @@ use crate::record::Record;
 /// Versions of Produce for a plain producer.
 const PLAIN_PRODUCE: VersionRange = VersionRange { min: 9, max: 13 };
 
+/// The longest time to wait that is told apart from no limit at all (136 years): an instant cannot be as late as a `Duration` is long.
+const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
+
 /// What the machine needs to know of the settings.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -194,6 +197,14 @@ impl<T> ProducerMachine<T> {
         Ok(appended)
     }
 
+    /// A record of the open transaction could not be taken: without it the rest must not be committed (KAFKA-9279). The same error as
+    /// what its sender is told.
+    pub(crate) fn not_taken(&mut self, now: Instant, error: &Error) -> Error {
+        let told = self.transactions.not_taken(now, error);
+        self.reconcile(now);
+        told
+    }
+
     /// Gets in the line of those who wait for room. As long as someone stands there, batches do not wait for their linger.
     pub(crate) fn line_up(&mut self) -> Turn {
         self.accumulator.line_up()
@@ -226,7 +237,7 @@ impl<T> ProducerMachine<T> {
     /// Closes after `limit`: until then everything is sent and awaited, then everything is given up. Returns a number to ask
     /// [`ProducerMachine::is_flushed`] with.
     pub(crate) fn close_within(&mut self, now: Instant, limit: Duration) -> u64 {
-        let until = now + limit;
+        let until = now + limit.min(LONGEST);
         self.handle = match self.handle {
             Handle::Held => Handle::Dropped(until),
             Handle::Dropped(earlier) => Handle::Dropped(earlier.min(until)),
@@ -415,6 +426,12 @@ impl<T> ProducerMachine<T> {
         })
     }
 
+    /// Bytes of `buffer.memory` that are in use.
+    #[cfg(test)]
+    pub(crate) const fn reserved_memory(&self) -> usize {
+        self.accumulator.reserved_memory()
+    }
+
     /// Whether this request asks for the markers.
     #[cfg(test)]
     pub(crate) fn asks_for_markers(&self, id: RequestId) -> bool {
@@ -546,7 +563,8 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
     fn handle_close(&mut self, now: Instant) {
         let config = &self.settings.config;
         let patience = match self.settings.transactional_id {
-            Some(_) => config.max_block,
+            // As long as a commit is asked for: one that is under way goes on.
+            Some(_) => config.max_block.max(self.settings.request_timeout),
             None => config.delivery_timeout + self.settings.request_timeout,
         };
         self.close_within(now, patience);

@@ -100,10 +100,21 @@ pub(crate) fn instant() -> Instant {
 
 impl Harness {
     pub(crate) fn new(model: Model, transactional: bool, config: ProducerConfig, seed: u64) -> Self {
+        let request_timeout = config.max_block / 2;
+        Self::with_request_timeout(model, transactional, config, request_timeout, seed)
+    }
+
+    pub(crate) fn with_request_timeout(
+        model: Model,
+        transactional: bool,
+        config: ProducerConfig,
+        request_timeout: Duration,
+        seed: u64,
+    ) -> Self {
         let now = instant();
         let is_plain = !config.is_idempotent();
         let settings = Settings {
-            request_timeout: config.max_block / 2,
+            request_timeout,
             config,
             transactional_id: transactional.then(|| "t".into()),
             backoff: Backoff {
@@ -201,6 +212,11 @@ impl Harness {
             self.advance();
         }
         panic!("begin never came to an end");
+    }
+
+    /// A transaction was begun by hand.
+    pub(crate) fn begun(&mut self) {
+        self.watch.begin();
     }
 
     /// Asks for a commit, and plays until the verdict.

@@ -3,7 +3,8 @@
 //!
 //! An abort that follows an unknown commit tells by the way what became of it. Our transaction was registered at the epoch e that the
 //! abort carries. V1: the coordinator stays at e; it answers OK if the transaction is open or aborted, and INVALID_TXN_STATE if it
-//! is committed (PrepareCommit, CompleteCommit). V2: either end has moved it to e + 1, where it takes the abort for a repeat: OK in
+//! is committed (PrepareCommit, CompleteCommit); but if an AddPartitionsToTxn had no answer, it may have opened the epoch again after the
+//! commit or the abort, and no answer tells anything. V2: either end has moved it to e + 1, where it takes the abort for a repeat: OK in
 //! CompleteAbort, INVALID_TXN_STATE in PrepareCommit and CompleteCommit. Whoever took the transactional id over has ended the
 //! transaction first and is at e + 2 (V2) or at another epoch than e (V1), which is PRODUCER_FENCED and tells nothing.
 
@@ -14,7 +15,7 @@ use sealwax_protocol::ids::ProducerIdAndEpoch;
 
 use super::describe_transactions::{Description, Fenced, why_fenced};
 use super::end_txn::{self, EarlierAttempts, Intent, leaves_doubt};
-use super::explain::{HOW_TO_FIND_OUT, fatal_kind};
+use super::explain::{HOW_TO_FIND_OUT, beyond_asking, fatal_kind};
 use super::last_commit::Resolution;
 use super::phase::{AbortCause, Commit, EndedBefore, Fencing, NextProducer};
 use super::state::State;
@@ -40,7 +41,7 @@ impl TransactionManager {
             Outcome::Retry(kind) => return self.repeat_unless_late(now, kind),
             Outcome::NothingOpen => {
                 if code == ErrorCode::INVALID_TXN_STATE {
-                    self.learn(Resolution::Committed);
+                    self.learn_by_abort(Resolution::Committed);
                 }
                 let verdict = self.abort_verdict();
                 self.end(verdict, NextProducer::ToBeAsked);
@@ -82,12 +83,13 @@ impl TransactionManager {
             },
             Outcome::FencedUnknown => {
                 let error = self.fenced(now, code);
-                self.decide(Verdict::Unknown(self.fenced_unknown(&error, code)));
+                self.decide(Verdict::Unknown(beyond_asking(&error)));
                 self.fail(&error);
             }
             Outcome::FatalUnknown => {
-                self.decide(Verdict::Unknown(self.unknown(code).of_producer()));
-                self.fail(&self.refusal(fatal_kind(code), code));
+                let error = self.refusal(fatal_kind(code), code);
+                self.decide(Verdict::Unknown(beyond_asking(&error)));
+                self.fail(&error);
             }
             Outcome::Fatal => self.fail(&self.refusal(fatal_kind(code), code)),
         }
@@ -145,7 +147,7 @@ impl TransactionManager {
             | State::FatalError(_) => {
                 let verdict = self.abort_verdict();
                 if let Verdict::Aborted(error) = &verdict {
-                    self.learn(Resolution::Aborted(error.clone()));
+                    self.learn_by_abort(Resolution::Aborted(error.clone()));
                 }
                 self.end(verdict, next);
             }
@@ -207,13 +209,5 @@ impl TransactionManager {
             | State::OutcomeUnknown(..)
             | State::FatalError(_) => Verdict::Aborted(AbortCause::Requested.reason()),
         }
-    }
-
-    /// The commit may have taken effect before someone took over.
-    fn fenced_unknown(&self, fenced: &Error, code: ErrorCode) -> Error {
-        let message = format!(
-            "{fenced}; whether the commit took effect before that is not known, compare what readers see"
-        );
-        Error::broker(ErrorKind::OutcomeUnknown, code, message).of_producer()
     }
 }

@@ -94,6 +94,17 @@ impl TransactionManager {
     }
 }
 
+/// What is said where the outcome stays open and the producer ends, so that it cannot be asked any more.
+pub(super) fn beyond_asking(fatal: &Error) -> Error {
+    let message =
+        format!("{fatal}; whether the commit took effect before that is not known, compare what readers see");
+    let error = match fatal.code() {
+        Some(code) => Error::broker(ErrorKind::OutcomeUnknown, code, message),
+        None => Error::new(ErrorKind::OutcomeUnknown, message),
+    };
+    error.of_producer()
+}
+
 /// The kind of an error that ends the producer.
 pub(super) const fn fatal_kind(code: ErrorCode) -> ErrorKind {
     match code {

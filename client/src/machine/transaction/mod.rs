@@ -277,17 +277,38 @@ impl TransactionManager {
         }
     }
 
+    /// A record of the open transaction could not be taken. The same error as one of the transaction.
+    pub(crate) fn not_taken(&mut self, now: Instant, error: &Error) -> Error {
+        match &self.state {
+            State::InTransaction(_) => {
+                self.abortable(now, error);
+                error.of_transaction()
+            }
+            State::Uninitialized(_)
+            | State::Initializing(_)
+            | State::Ready(_)
+            | State::CommittingTransaction(..)
+            | State::AbortingTransaction(..)
+            | State::AbortableError(..)
+            | State::OutcomeUnknown(..)
+            | State::FatalError(_) => error.clone(),
+        }
+    }
+
     /// The producer cannot go on.
     pub(crate) fn fail(&mut self, error: &Error) {
         let error = &error.of_producer();
         let verdict = match &self.state {
+            State::CommittingTransaction(..) if self.rpc.carries_commit() => {
+                Verdict::Unknown(explain::beyond_asking(error))
+            }
             State::CommittingTransaction(
                 _,
                 Commit::Asked {
                     earlier: end_txn::EarlierAttempts::Indefinite,
                     ..
                 },
-            ) => Verdict::Unknown(error.clone()),
+            ) => Verdict::Unknown(explain::beyond_asking(error)),
             State::Uninitialized(_)
             | State::Initializing(_)
             | State::Ready(_)
@@ -335,6 +356,18 @@ impl TransactionManager {
     fn learn(&mut self, resolution: Resolution) {
         if let Some(open) = self.state.open() {
             self.last_commit.learn(open.serial(), resolution);
+        }
+    }
+
+    /// The answer to an abort tells what became of the commit before it; but not if a late AddPartitionsToTxn may have opened the epoch
+    /// again after the end (V1): then it may be about no more than that.
+    fn learn_by_abort(&mut self, resolution: Resolution) {
+        let reopened = self
+            .state
+            .open()
+            .is_some_and(open::OpenTransaction::adding_may_arrive);
+        if !reopened {
+            self.learn(resolution);
         }
     }
 

@@ -42,6 +42,17 @@ impl Rpc {
         }
     }
 
+    /// Whether a commit is out, which may take effect before its answer comes.
+    pub(crate) const fn carries_commit(&self) -> bool {
+        matches!(
+            self,
+            Self::InFlight {
+                call: Call::EndTxn(Intent::Commit(_), _),
+                ..
+            }
+        )
+    }
+
     /// Until when nothing may go.
     pub(crate) const fn paused_until(&self) -> Option<Instant> {
         match self {

@@ -90,7 +90,7 @@ pub(crate) async fn answer_lookup(conversation: &mut Conversation, peer: &Peer, 
         .await;
 }
 
-async fn answer_init(conversation: &mut Conversation, to: &RequestHeader) {
+pub(crate) async fn answer_init(conversation: &mut Conversation, to: &RequestHeader) {
     let response = InitProducerIdResponse::default().with_producer_epoch(0);
     conversation
         .answer(to, ResponseBody::InitProducerId(response))

@@ -10,7 +10,7 @@ use sealwax_protocol::produce::{
 use sealwax_protocol::request::{RequestBody, RequestHeader};
 use sealwax_protocol::response::ResponseBody;
 
-use super::cluster::connected;
+use super::cluster::{answer_init, connected};
 use super::peer::{Conversation, Peer};
 use crate::config::{Acks, ProducerConfig};
 use crate::error::ErrorKind;
@@ -235,4 +235,25 @@ async fn settings_that_contradict_each_other_build_no_producer() {
     let error = builder.build().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.to_string().contains("enable.idempotence"), "{error}");
+}
+
+#[tokio::test]
+async fn a_producer_whose_sends_never_wait_gets_its_id_all_the_same() {
+    let peer = Peer::listen().await;
+    let (cluster, _bootstrap) = connected(&peer).await;
+    let builder = ProducerBuilder::new(cluster).config(ProducerConfig {
+        max_block: Duration::ZERO,
+        ..ProducerConfig::default()
+    });
+    let script = async {
+        let mut conversation = peer.accept_and_greet().await;
+        let (header, _) = conversation.receive().await;
+        answer_init(&mut conversation, &header).await;
+        conversation
+    };
+    let (producer, _conversation) = tokio::join!(builder.build(), script);
+    let producer = producer.unwrap();
+    // Nothing is known of the topic.
+    let error = producer.send(Record::new("t", "v")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
 }

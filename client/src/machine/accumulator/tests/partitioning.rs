@@ -243,3 +243,59 @@ fn ones_own_partitioner_decides_and_its_failures_are_those_of_one_record() {
     let explicit = Record::new("t", "panic").partition(7);
     assert_eq!(place(&mut accumulator, now, &explicit).unwrap(), 7);
 }
+
+#[test]
+fn a_topic_created_anew_with_fewer_partitions_gets_records_only_where_there_are_any() {
+    let anew = |partitions| {
+        let mut news = metadata(ErrorCode::NONE, partitions);
+        for topic in news.topics.values_mut() {
+            topic.id = TopicId::from_u128(2);
+        }
+        news
+    };
+    for partitioning in [
+        Partitioning::Murmur2Random,
+        Partitioning::Murmur2,
+        Partitioning::ConsistentRandom,
+        Partitioning::Consistent,
+        Partitioning::Random,
+        Partitioning::RoundRobin,
+    ] {
+        let (mut accumulator, now) = accumulator(
+            Settings {
+                buffer_memory: 1 << 20,
+                ..with(partitioning.clone())
+            },
+            10,
+        );
+        for _ in 0..20 {
+            append(&mut accumulator, now, &Record::new("t", &[0; 100])).unwrap();
+        }
+        accumulator.update(&anew(2));
+        for number in 0..20_u8 {
+            let key = [number];
+            let records = [Record::new("t", &[0; 100]).key(&key), Record::new("t", &[0; 100])];
+            for record in &records {
+                let before = sizes(&accumulator, 10);
+                append(&mut accumulator, now, record).unwrap();
+                let after = sizes(&accumulator, 10);
+                assert_eq!(before[2..], after[2..], "{partitioning:?}");
+            }
+        }
+        let explicit = append(&mut accumulator, now, &Record::new("t", "v").partition(2));
+        let Err(Refusal::Error(error)) = explicit else {
+            panic!("{explicit:?}");
+        };
+        assert!(error.to_string().contains("it has 2"), "{error}");
+        // What was taken for partitions that are gone has nobody to be sent to.
+        while let Some(drained) = drain(&mut accumulator, now, 1) {
+            assert!(drained.batches.iter().all(|batch| batch.id.partition < 2));
+        }
+        accumulator.update(&anew(0));
+        let none = append(&mut accumulator, now, &Record::new("t", "v"));
+        assert!(
+            matches!(none, Err(Refusal::Metadata(ErrorCode::NONE))),
+            "{none:?}"
+        );
+    }
+}

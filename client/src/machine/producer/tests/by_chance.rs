@@ -151,6 +151,7 @@ fn is_alive(harness: &Harness) -> bool {
 }
 
 fn judge_rest(harness: &Harness) {
+    assert_eq!(harness.machine.reserved_memory(), 0, "memory was not given back");
     assert!(harness.machine.is_idle(), "{:?}", harness.machine);
     assert!(harness.machine.is_drained());
     if is_alive(harness) {
@@ -265,6 +266,53 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn a_transactional_producer_that_is_closed_says_of_no_commit_what_is_not_so(
+        ops in ops(),
+        plan in faults::plan(),
+        limit in 0_u64..3_000,
+        version in prop_oneof![Just(0_i16), Just(2)],
+        seed: u64,
+    ) {
+        let model = limited(Model::new(version, 4, 0), seed);
+        let mut harness = Harness::new(model, true, config(), seed);
+        harness.run();
+        harness.faults = plan.into();
+        let (mut begun, mut is_open) = (None, false);
+        for op in &ops {
+            match op {
+                Op::Append(partition) => {
+                    if !is_open && let Some(Ok(new)) = harness.machine.begin(harness.now) {
+                        harness.begun();
+                        (begun, is_open) = (Some(new), true);
+                    }
+                    let _ = harness.append(*partition, begun);
+                }
+                Op::Steps(count) => (0..*count).for_each(|_| harness.advance()),
+                Op::Wait(ms) => harness.run_for(Duration::from_millis(u64::from(*ms))),
+                Op::Commit | Op::Leave => {
+                    is_open = false;
+                    let _ = harness.machine.commit(harness.now);
+                }
+                Op::Abort => {
+                    is_open = false;
+                    let _ = harness.machine.abort(harness.now);
+                }
+                Op::Drop | Op::TimeOut => {}
+            }
+        }
+        let limit = Duration::from_millis(limit);
+        harness.machine.close_within(harness.now, limit);
+        harness.run_for(limit);
+        prop_assert!(harness.machine.is_drained());
+        prop_assert_eq!(harness.machine.reserved_memory(), 0);
+        let verdict = |serial| Some((serial, harness.machine.verdict(serial)?));
+        let verdicts = begun.and_then(verdict).into_iter().collect();
+        judge_transactions(&harness, &verdicts);
+    }
+}
+
 fn ops_without_transactions() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         8 => (0..4).prop_map(Op::Append),
@@ -311,6 +359,7 @@ enum Guarantee {
 }
 
 fn judge(harness: &Harness, guarantee: Guarantee) {
+    assert_eq!(harness.machine.reserved_memory(), 0, "memory was not given back");
     let is_once = guarantee == Guarantee::OnceInOrder;
     for taken in &harness.taken {
         let written = harness.in_log(taken.value).len();

@@ -6,14 +6,14 @@ use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::request::RequestBody;
 
 use crate::config::ProducerConfig;
-use crate::error::ErrorKind;
-use crate::machine::Machine;
+use crate::error::{Error, ErrorKind};
 use crate::machine::testing::coordinator::Phase;
 use crate::machine::testing::faults::{DENIALS, Fault};
 use crate::machine::testing::harness::{Harness, config};
 use crate::machine::testing::log::Status;
 use crate::machine::testing::model::Model;
-use crate::machine::transaction::Verdict;
+use crate::machine::transaction::{Resolution, Verdict};
+use crate::machine::{Machine, RequestFailure};
 
 const V1: i16 = 0;
 const V2: i16 = 2;
@@ -818,4 +818,164 @@ fn a_produce_request_stays_below_its_largest_size() {
         assert!(sizes.iter().sum::<usize>() <= 300, "{sizes:?}");
     }
     assert!(harness.sent.len() >= 4);
+}
+
+#[test]
+fn a_record_that_could_not_be_taken_makes_the_commit_an_abort() {
+    for version in BOTH {
+        let (mut harness, serial) = started(version);
+        let taken = harness.append(0, Some(serial)).unwrap();
+        harness.run_for(Duration::from_millis(50));
+        let refusal = Error::new(ErrorKind::RecordTooLarge, "too large");
+        let told = harness.machine.not_taken(harness.now, &refusal);
+        assert!(told.requires_abort() && told.kind() == ErrorKind::RecordTooLarge);
+        assert!(harness.append(0, Some(serial)).unwrap_err().requires_abort());
+        let Verdict::Aborted(error) = harness.commit(serial) else {
+            panic!("not aborted");
+        };
+        assert_eq!(error.kind(), ErrorKind::RecordTooLarge);
+        assert_eq!(harness.in_log(taken.value), [Status::Aborted]);
+        // Nothing is open: the refusal is only that call's.
+        let told = harness.machine.not_taken(harness.now, &refusal);
+        assert!(!told.requires_abort() && !told.is_fatal());
+        let serial = harness.begin().unwrap();
+        harness.append(0, Some(serial)).unwrap();
+        assert!(matches!(harness.commit(serial), Verdict::Committed));
+    }
+}
+
+#[test]
+fn under_v1_an_abort_of_what_a_late_adding_has_opened_does_not_make_a_commit_an_abort() {
+    let (mut harness, serial) = started(V1);
+    let taken = harness.append(0, Some(serial)).unwrap();
+    harness.faults = vec![Fault::RequestLost].into();
+    harness.run_for(Duration::from_secs(2));
+    let adding = harness.sent[0].clone();
+    assert!(matches!(&adding.body, RequestBody::AddPartitionsToTxn(_)));
+    harness.faults = lasting(Fault::AnswerLost).into();
+    assert!(matches!(harness.commit(serial), Verdict::Unknown(_)));
+    assert_eq!(harness.in_log(taken.value), [Status::Committed]);
+    harness.faults.clear();
+    harness.model.handle(&adding);
+    assert_eq!(harness.model.coordinator.phase, Phase::Ongoing);
+    harness.begin().unwrap();
+    let resolution = harness.resolve().unwrap();
+    assert!(matches!(resolution, Resolution::Unknown(_)), "{resolution:?}");
+}
+
+#[test]
+fn under_v1_a_late_commit_of_what_a_late_adding_has_opened_does_not_make_an_abort_a_commit() {
+    let (mut harness, serial) = started(V1);
+    let taken = harness.append(0, Some(serial)).unwrap();
+    harness.faults = vec![Fault::RequestLost].into();
+    harness.run_for(Duration::from_secs(2));
+    let adding = harness.sent[0].clone();
+    harness.faults = lasting(Fault::RequestLost).into();
+    harness.sent.clear();
+    assert!(matches!(harness.commit(serial), Verdict::Unknown(_)));
+    let commit = harness.sent[0].clone();
+    // The abort takes effect, but its answer is lost.
+    harness.faults = vec![Fault::AnswerLost].into();
+    assert!(harness.machine.begin(harness.now).is_none());
+    harness.collect();
+    harness.deliver_one();
+    assert_eq!(harness.in_log(taken.value), [Status::Aborted]);
+    harness.model.handle(&adding);
+    harness.model.handle(&commit);
+    assert_eq!(harness.model.coordinator.phase, Phase::CompleteCommit);
+    harness.begin().unwrap();
+    let resolution = harness.resolve().unwrap();
+    assert!(matches!(resolution, Resolution::Unknown(_)), "{resolution:?}");
+}
+
+#[test]
+fn a_producer_that_ends_while_a_commit_is_out_does_not_say_that_nothing_is_committed() {
+    for version in BOTH {
+        let (mut harness, serial) = started(version);
+        harness.append(0, Some(serial)).unwrap();
+        harness.run_for(Duration::from_millis(50));
+        harness.machine.commit(harness.now).unwrap();
+        harness.collect();
+        harness.machine.close_within(harness.now, Duration::ZERO);
+        harness.machine.handle_timeout(harness.now);
+        let verdict = harness.machine.verdict(serial).unwrap();
+        let Verdict::Unknown(error) = verdict else {
+            panic!("{verdict:?}");
+        };
+        assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
+    }
+}
+
+/// Who takes all errors for the same still sees by the kind that the outcome is open; and is not sent to a producer that is beyond use.
+#[test]
+fn what_ends_a_producer_with_a_commit_in_doubt_leaves_an_unknown_outcome_by_kind() {
+    for version in BOTH {
+        for code in [
+            ErrorCode::PRODUCER_FENCED,
+            ErrorCode::INVALID_PRODUCER_ID_MAPPING,
+            ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ] {
+            let (mut harness, serial) = started(version);
+            harness.append(0, Some(serial)).unwrap();
+            harness.run_for(Duration::from_millis(50));
+            harness.faults = vec![Fault::AnswerLost, Fault::Says(code)].into();
+            let verdict = harness.commit(serial);
+            let Verdict::Unknown(error) = verdict else {
+                panic!("{code}: {verdict:?}");
+            };
+            assert_eq!(
+                (error.kind(), error.code()),
+                (ErrorKind::OutcomeUnknown, Some(code))
+            );
+            assert!(
+                error.is_fatal() && !error.to_string().contains("resolve()"),
+                "{error}"
+            );
+            assert!(harness.resolve().unwrap_err().is_fatal());
+        }
+        // The coordinator cannot be looked up any more.
+        let (mut harness, serial) = started(version);
+        harness.append(0, Some(serial)).unwrap();
+        harness.run_for(Duration::from_millis(50));
+        harness.machine.commit(harness.now).unwrap();
+        let mut send = |failure: fn(Error) -> RequestFailure, kind| {
+            let end = loop {
+                match harness.machine.poll_request(harness.now) {
+                    Some(outbound) => break outbound,
+                    None => harness.now += Duration::from_millis(50),
+                }
+            };
+            let answer = Err(failure(Error::new(kind, "x")));
+            harness.machine.handle_response(harness.now, end.id, answer);
+        };
+        send(RequestFailure::Unanswered, ErrorKind::Unreachable);
+        send(RequestFailure::NotSent, ErrorKind::Authorization);
+        let verdict = harness.machine.verdict(serial);
+        let Some(Verdict::Unknown(error)) = verdict else {
+            panic!("{verdict:?}");
+        };
+        assert_eq!(error.kind(), ErrorKind::OutcomeUnknown);
+    }
+}
+
+#[test]
+fn a_commit_under_way_goes_on_when_the_producer_is_dropped_however_short_its_sends_may_wait() {
+    for version in BOTH {
+        let settings = ProducerConfig {
+            max_block: Duration::from_millis(1),
+            ..config()
+        };
+        let patience = Duration::from_secs(30);
+        let mut harness =
+            Harness::with_request_timeout(Model::new(version, 4, 0), true, settings, patience, 7);
+        harness.run();
+        let serial = harness.begin().unwrap();
+        let taken = harness.append(0, Some(serial)).unwrap();
+        harness.machine.commit(harness.now).unwrap();
+        harness.faults = vec![Fault::NotSent; 3].into();
+        harness.machine.handle_close(harness.now);
+        harness.run_for(Duration::from_secs(10));
+        assert_eq!(harness.in_log(taken.value), [Status::Committed]);
+        assert!(harness.machine.is_drained());
+    }
 }

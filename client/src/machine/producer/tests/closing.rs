@@ -102,3 +102,13 @@ fn a_dropped_producer_still_sends_for_as_long_as_a_record_may_take() {
         assert!(harness.machine.is_drained());
     }
 }
+
+#[test]
+fn a_limit_longer_than_any_clock_is_no_limit() {
+    let mut harness = Harness::idempotent();
+    let taken = harness.append(0, None).unwrap();
+    harness.machine.close_within(harness.now, Duration::MAX);
+    harness.run_for(Duration::from_secs(1));
+    assert!(harness.result(taken).is_ok());
+    assert!(harness.machine.is_drained());
+}

@@ -283,3 +283,23 @@ fn a_repeat_that_the_broker_recognises_is_a_success_without_offset() {
     harness.run();
     assert_eq!(harness.result(next).as_ref().unwrap().base_offset, Some(2));
 }
+
+#[test]
+fn a_log_that_may_still_have_a_record_of_unknown_offset_is_not_taken_for_emptied() {
+    let mut harness = Harness::transactional(2);
+    let serial = harness.begin().unwrap();
+    harness.append(0, Some(serial)).unwrap();
+    harness.run_for(Duration::from_millis(50));
+    harness.append(0, Some(serial)).unwrap();
+    harness.faults = vec![
+        Fault::AnswerLost,
+        Fault::Says(ErrorCode::DUPLICATE_SEQUENCE_NUMBER),
+    ]
+    .into();
+    harness.run_for(Duration::from_secs(1));
+    harness.append(0, Some(serial)).unwrap();
+    // The first record's offset is below, that of the second is not known.
+    harness.faults = vec![Fault::Forgotten(1)].into();
+    let verdict = harness.commit(serial);
+    assert!(matches!(verdict, Verdict::Aborted(_)), "{verdict:?}");
+}
