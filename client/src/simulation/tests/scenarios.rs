@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::faults::{self, Doubles, Hands};
 use super::super::operations::{self, Script};
-use super::super::world::Scenario;
+use super::super::scenario::Scenario;
 
 /// Readers of each run.
 const READERS: usize = 1;
