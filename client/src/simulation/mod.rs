@@ -16,6 +16,7 @@ mod print;
 mod producer;
 mod reader;
 mod refusal;
+mod scenario;
 mod shell;
 mod time;
 mod uplink;

@@ -12,7 +12,8 @@ use sealwax_protocol::response::ResponseBody;
 
 use super::check::Records;
 use super::producer::INPUT;
-use super::world::{NODES, Scenario};
+use super::scenario::Scenario;
+use super::world::NODES;
 
 /// A cluster with one topic.
 pub(super) fn cluster(nodes: i32, scenario: &Scenario, topic: &str, partitions: i32) -> Cluster {

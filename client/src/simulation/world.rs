@@ -14,7 +14,7 @@ use sealwax_protocol::limits::DecodeLimits;
 use sealwax_protocol::request::RequestBody;
 
 use super::check::{Anomaly, Seen, check};
-use super::faults::{Act, Faults, Plan};
+use super::faults::{Act, Faults};
 use super::history::History;
 use super::model;
 use super::network::{Network, Parcel};
@@ -22,6 +22,7 @@ use super::operations::{Operation, PARTITIONS, Script};
 use super::print::{self, Trace};
 use super::producer::{INPUT, Patience, Producer, Step, TOPIC};
 use super::reader::Reader;
+use super::scenario::Scenario;
 use super::shell::{Limits, Shell};
 use super::time::Agenda;
 use super::uplink::Uplink;
@@ -40,29 +41,6 @@ const SCRIPTS_END: Duration = Duration::from_secs(900);
 
 /// After everything is healed the last transactions, and then the readers, may take so long.
 const PROGRESS: Duration = Duration::from_secs(60);
-
-/// A run as data.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Scenario {
-    pub(super) seed: u64,
-    /// The level of `transaction.version` at the start.
-    pub(super) transaction_version: i16,
-    /// How long it takes from the answer to EndTxn to its last marker.
-    pub(super) marker_delay: Duration,
-    /// `transaction.timeout.ms`.
-    pub(super) transaction_timeout: Duration,
-    pub(super) scripts: Vec<Script>,
-    pub(super) plan: Plan,
-    pub(super) readers: usize,
-}
-
-impl Scenario {
-    fn may_be_v1(&self) -> bool {
-        let mut acts = self.plan.acts.iter();
-        self.transaction_version < 2
-            || acts.any(|(_, act)| matches!(act, Act::SetTransactionVersion(level) if *level < 2))
-    }
-}
 
 /// What is due.
 #[derive(Debug)]

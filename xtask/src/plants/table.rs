@@ -123,4 +123,13 @@ mod tests {
         assert!(table.to_string().contains("MISSED"), "{table}");
         assert!(table.to_string().ends_with("\n1 of 2 plants caught\n"), "{table}");
     }
+
+    #[test]
+    fn a_plant_that_shows_nothing_is_not_caught() {
+        let mut table = Table::default();
+        table.add(row("a", &[(Check::Simulator, Seen::Unfit)]));
+        assert!(!table.is_good());
+        assert!(table.to_string().contains("UNFIT"), "{table}");
+        assert!(table.to_string().ends_with("\n0 of 1 plants caught\n"), "{table}");
+    }
 }

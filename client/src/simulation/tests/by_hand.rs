@@ -13,7 +13,8 @@ use super::super::operations::Operation::{
 };
 use super::super::operations::Script;
 use super::super::print::Trace;
-use super::super::world::{Scenario, World, id_name};
+use super::super::scenario::Scenario;
+use super::super::world::{World, id_name};
 
 const BOTH: [i16; 2] = [1, 2];
 

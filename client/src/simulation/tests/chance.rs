@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
 use super::super::print::Trace;
-use super::super::world::{Scenario, World};
+use super::super::scenario::Scenario;
+use super::super::world::World;
 use super::scenarios::{self, Protocol};
 
 /// Plays a scenario. If something is wrong with it, it is played once more, so that its text can be shown.

@@ -7,7 +7,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::super::history::{Delivery, History, Outcome};
 use super::super::print::Trace;
-use super::super::world::{Scenario, World};
+use super::super::scenario::Scenario;
+use super::super::world::World;
 use super::scenarios::{self, Protocol};
 
 /// Events that have to be handled.

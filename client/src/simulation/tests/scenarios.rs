@@ -6,10 +6,7 @@ use proptest::prelude::*;
 
 use super::super::faults::{self, Doubles, Hands};
 use super::super::operations::{self, Script};
-use super::super::world::Scenario;
-
-/// Markers are written soon.
-const MARKER_DELAY: Duration = Duration::from_millis(2);
+use super::super::scenario::Scenario;
 
 /// Readers of each run.
 const READERS: usize = 1;
@@ -47,6 +44,11 @@ impl Protocol {
     }
 }
 
+/// Mostly markers are written soon; but the next transaction may have to wait for them.
+fn marker_delay() -> impl Strategy<Value = Duration> {
+    prop_oneof![3 => Just(2_u64), 1 => 0..300_u64].prop_map(Duration::from_millis)
+}
+
 fn scenario(
     scripts: impl Strategy<Value = Vec<Script>>,
     protocol: Protocol,
@@ -57,10 +59,10 @@ fn scenario(
         // The readers are clients as well.
         let clients = scripts.len() + 1;
         let plan = faults::plan(clients, protocol.hands(), protocol.doubles());
-        (Just(scripts), plan).prop_map(move |(scripts, plan)| Scenario {
+        (Just(scripts), plan, marker_delay()).prop_map(move |(scripts, plan, marker_delay)| Scenario {
             seed,
             transaction_version: level,
-            marker_delay: MARKER_DELAY,
+            marker_delay,
             transaction_timeout: Duration::from_secs(timeout),
             scripts,
             plan,
