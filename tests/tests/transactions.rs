@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use sealwax::admin::TransactionState;
 use sealwax::{Client, CommitError, ErrorKind, IsolationLevel, Record, StartOffset, TopicPartition};
 use sealwax_tests::scratch::unique;
 use sealwax_tests::{clusters, readers};
@@ -83,6 +84,22 @@ async fn back_to_back(version: Version) -> Result<()> {
     Ok(())
 }
 
+/// Waits until nothing is under way for the id: as long as markers are being written, an EndTxn may be told so before it is told that it is
+/// fenced, and then its outcome is unknown.
+async fn markers_are_written(client: &Client, id: &str) -> Result<()> {
+    let written = async {
+        loop {
+            let told = client.admin().describe_transactions(&[id]).await;
+            match told.into_iter().next() {
+                Some(Ok(told)) if told.state == TransactionState::CompleteCommit => return,
+                Some(_) | None => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let limit = Duration::from_secs(30);
+    tokio::time::timeout(limit, written).await.context("markers")
+}
+
 /// A second producer with the same id fences the first, whose open transaction is aborted; the error names the id.
 async fn fencing(version: Version) -> Result<()> {
     let (cluster, client, topic) = set_up(version, 1).await?;
@@ -97,6 +114,7 @@ async fn fencing(version: Version) -> Result<()> {
     let mut newer_txn = newer.begin().await?;
     newer_txn.send(Record::new(&topic, "from the newer")).await?;
     let _committed = newer_txn.commit().await?;
+    markers_are_written(&client, &id).await?;
     match txn.commit().await {
         Err(CommitError::Fenced(error)) => {
             ensure!(

@@ -340,7 +340,9 @@ impl Rule for HoldFirst {
 /// What was aborted is done again; what may be committed is not, but cleared up.
 async fn one_call_in_trouble(version: Version) -> Result<()> {
     let (cluster, _, topic) = set_up(version).await?;
-    for (api, runs) in [(ApiKey::Produce, 2), (ApiKey::EndTxn, 1)] {
+    // Within max.block.ms a second run may begin, and after it an unanswered commit is given up.
+    let (enough, short) = (Duration::from_secs(60), Duration::from_secs(2));
+    for (api, runs, max_block) in [(ApiKey::Produce, 2, enough), (ApiKey::EndTxn, 1, short)] {
         let left = AtomicUsize::new(4);
         let proxy = Proxy::start(&cluster.bootstrap(), HoldFirst { api, left })?;
         let client = Client::builder(proxy.bootstrap().split(','))
@@ -348,7 +350,7 @@ async fn one_call_in_trouble(version: Version) -> Result<()> {
             .connect()
             .await?;
         let mut config = ProducerConfig::default();
-        config.max_block = Duration::from_secs(2);
+        config.max_block = max_block;
         config.delivery_timeout = Duration::from_millis(1500);
         let builder = client.transactional_producer(unique("one-shot")).config(config);
         let mut producer = builder.build().await?;

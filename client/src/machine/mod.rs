@@ -32,6 +32,8 @@ use crate::machine::metadata::ClusterMetadata;
 pub(crate) struct ClusterView {
     /// Brokers, topics and leaders.
     pub(crate) metadata: Arc<ClusterMetadata>,
+    /// When the metadata was asked for: what changed on the cluster since then it may not show.
+    pub(crate) metadata_as_of: Option<Instant>,
     /// Finalized features, the newest that any broker told.
     pub(crate) features: FinalizedFeatures,
 }

@@ -12,6 +12,13 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
+    /// While another operation on the same transactional id ends (KAFKA-5477). Mostly these are the markers of the transaction before, which
+    /// take a few milliseconds: each longer pause would be part of every small transaction's latency.
+    pub(crate) const CONCURRENT: Self = Self {
+        initial: Duration::from_millis(1),
+        max: Duration::from_millis(100),
+    };
+
     /// The pause after `failures` failures in a row (1 is the first): doubles each time up to the maximum, ±20 % jitter.
     pub(crate) fn delay(&self, failures: u32, rng: &mut fastrand::Rng) -> Duration {
         let doublings = failures.saturating_sub(1).min(20);

@@ -75,12 +75,10 @@ impl Core {
             .with_quietly(|machine, now| place.append(machine, now, record, timestamp));
         match taken {
             Ok(appended) => Ok(self.accept(appended)),
-            Err(Refusal::Error(error)) => {
-                // It may have left a wish for news of the topic.
-                self.handle.wake();
-                Err(error)
+            Err(Refusal::Error(error)) => Err(error),
+            Err(Refusal::Metadata(_) | Refusal::Stale(_) | Refusal::Memory) => {
+                self.send_later(place, record, timestamp).await
             }
-            Err(Refusal::Metadata(_) | Refusal::Memory) => self.send_later(place, record, timestamp).await,
         }
     }
 
@@ -90,7 +88,7 @@ impl Core {
         record: &Record<'_>,
         timestamp: i64,
     ) -> Result<Delivery> {
-        // The refused attempt has left wishes with the machine: for the topic, or for room.
+        // The refused attempt has left wishes with the machine: for the topic, for news of it, or for room.
         self.handle.wake();
         let mut reason = None;
         let taken = self.handle.wait_for(|machine, now| {
@@ -98,9 +96,11 @@ impl Core {
             match place.append(machine, now, record, timestamp) {
                 Ok(appended) => Some(Ok(appended)),
                 Err(Refusal::Error(error)) => Some(Err(error)),
-                Err(refusal @ (Refusal::Metadata(_) | Refusal::Memory)) => {
-                    if place.turn.is_some() && !stood_in_line {
-                        // From now on batches are sent without their linger.
+                Err(refusal @ (Refusal::Metadata(_) | Refusal::Stale(_) | Refusal::Memory)) => {
+                    let waits_for_news = |refusal: &Refusal| matches!(refusal, Refusal::Stale(_));
+                    let wants_news = waits_for_news(&refusal) && !reason.as_ref().is_some_and(waits_for_news);
+                    if (place.turn.is_some() && !stood_in_line) || wants_news {
+                        // From now on batches are sent without their linger; or news of the topic are wished for.
                         self.handle.wake();
                     }
                     reason = Some(refusal);
@@ -177,11 +177,17 @@ impl Core {
 struct Place<'a> {
     handle: &'a DriverHandle<ProducerMachine<Completion>>,
     turn: Option<Turn>,
+    /// When the first attempt was made.
+    since: Option<Instant>,
 }
 
 impl<'a> Place<'a> {
     const fn nowhere(handle: &'a DriverHandle<ProducerMachine<Completion>>) -> Self {
-        Self { handle, turn: None }
+        Self {
+            handle,
+            turn: None,
+            since: None,
+        }
     }
 
     /// Appends, or gets in line if there is no room.
@@ -193,8 +199,9 @@ impl<'a> Place<'a> {
         timestamp: i64,
     ) -> std::result::Result<Appended<Delivery>, Refusal> {
         let taken = |completion: &Completion, index| Delivery::new(completion.cell(), index);
+        let since = *self.since.get_or_insert(now);
         let appended = machine.append_in_turn(
-            now,
+            (now, since),
             self.turn.as_ref(),
             (record, timestamp),
             Completion::default,
@@ -209,7 +216,7 @@ impl<'a> Place<'a> {
                     machine.leave(turn);
                 }
             }
-            Err(Refusal::Metadata(_) | Refusal::Error(_)) => {}
+            Err(Refusal::Metadata(_) | Refusal::Stale(_) | Refusal::Error(_)) => {}
         }
         appended
     }
@@ -241,6 +248,7 @@ fn refused(topic: &str, reason: Option<Refusal>, waited: Duration) -> Error {
             );
             Error::broker(ErrorKind::UnknownTopic, code, message)
         }
+        Some(Refusal::Stale(error)) => error,
         Some(Refusal::Metadata(_) | Refusal::Error(_)) | None => {
             let message = format!(
                 "nothing was heard of topic {topic} within max.block.ms = {waited}; check that the brokers can be reached"

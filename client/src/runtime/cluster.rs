@@ -86,9 +86,9 @@ impl Cluster {
             cluster.config.metadata_max_age,
             entropy::rng(),
         );
-        let snapshot = Arc::clone(machine.snapshot());
+        let (snapshot, as_of) = (Arc::clone(machine.snapshot()), machine.last_asked());
         *cluster.metadata.lock().unwrap_or_else(PoisonError::into_inner) = Some(machine);
-        cluster.publish(snapshot);
+        cluster.publish(snapshot, as_of);
         #[allow(clippy::disallowed_methods, reason = "the one task of the metadata")]
         tokio::spawn(refresh::keep_current(
             Arc::downgrade(&cluster),
@@ -195,10 +195,13 @@ impl Cluster {
     }
 
     /// Shows a new snapshot to all.
-    pub(crate) fn publish(&self, snapshot: Arc<ClusterMetadata>) {
+    pub(crate) fn publish(&self, snapshot: Arc<ClusterMetadata>, as_of: Option<Instant>) {
         // The cluster is in touch again: brokers that failed while it was not deserve another attempt.
         self.pool.forgive();
-        self.view.send_modify(|view| view.metadata = snapshot);
+        self.view.send_modify(|view| {
+            view.metadata = snapshot;
+            view.metadata_as_of = as_of;
+        });
     }
 
     fn start(self: &Arc<Self>, outbound: Outbound) -> Submitted {

@@ -63,13 +63,13 @@ fn take(cluster: &Weak<Cluster>, answer: Result<ResponseBody, RequestFailure>) {
             Ok(ResponseBody::Metadata(response)) => machine.handle_response(now, Ok(response)),
             Ok(_) | Err(_) => machine.handle_response(now, Err(())),
         };
-        usable.then(|| Arc::clone(machine.snapshot()))
+        usable.then(|| (Arc::clone(machine.snapshot()), machine.last_asked()))
     });
     if let Err(failure) = &answer {
         tracing::debug!(error = %failure.error(), "metadata could not be refreshed");
     }
-    if let Some(snapshot) = snapshot {
-        cluster.publish(snapshot);
+    if let Some((snapshot, as_of)) = snapshot {
+        cluster.publish(snapshot, as_of);
     }
 }
 

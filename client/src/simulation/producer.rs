@@ -360,8 +360,8 @@ impl Producer {
                 self.note(history, &error);
                 self.done()
             }
-            Err(Refusal::Metadata(_) | Refusal::Memory) if until <= now => self.done(),
-            Err(Refusal::Metadata(_) | Refusal::Memory) => {
+            Err(Refusal::Metadata(_) | Refusal::Memory | Refusal::Stale(_)) if until <= now => self.done(),
+            Err(Refusal::Metadata(_) | Refusal::Memory | Refusal::Stale(_)) => {
                 let waits = Doing::Sending {
                     partition,
                     left,

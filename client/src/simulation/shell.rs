@@ -81,6 +81,7 @@ impl Shell {
             links: BTreeMap::new(),
             view: ClusterView {
                 metadata: Arc::clone(metadata.snapshot()),
+                metadata_as_of: metadata.last_asked(),
                 ..ClusterView::default()
             },
             metadata,
@@ -290,6 +291,7 @@ impl Shell {
         if usable {
             self.links.values_mut().for_each(Link::forgive);
             self.view.metadata = Arc::clone(self.metadata.snapshot());
+            self.view.metadata_as_of = self.metadata.last_asked();
             self.has_news = true;
         }
     }

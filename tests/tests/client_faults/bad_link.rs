@@ -70,7 +70,7 @@ async fn bad_link(version: Version) -> Result<()> {
     let seed = fastrand::u64(..1_000_000);
     println!("seed {seed}");
     let delay = Duration::from_millis(50)..Duration::from_millis(400);
-    let setting = Setting::new(version, BadLink::new(seed, delay, CHANCE)).await?;
+    let setting = Setting::within(version, BadLink::new(seed, delay, CHANCE), REQUEST_TIMEOUT).await?;
     let mut running = JoinSet::new();
     for number in 0..PRODUCERS {
         // The link passes one frame at a time, so that each has its own.

@@ -15,6 +15,8 @@ use xtask::kafka::{Cluster, Isolation, Version, create_topic};
 /// The client's `request.timeout.ms`.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
+const CONNECT_TRIES: usize = 5;
+
 pub(crate) struct Setting {
     pub(crate) cluster: Arc<Cluster>,
     pub(crate) client: Client,
@@ -24,11 +26,16 @@ pub(crate) struct Setting {
 
 impl Setting {
     pub(crate) async fn new(version: Version, rule: impl Rule) -> Result<Self> {
+        Self::within(version, rule, REQUEST_TIMEOUT).await
+    }
+
+    /// As [`Setting::new`], for a link on which a request may take longer.
+    pub(crate) async fn within(version: Version, rule: impl Rule, request_timeout: Duration) -> Result<Self> {
         let cluster = spawn_blocking(move || clusters::shared(version)).await??;
         let topic = unique("case");
         create_topic(&cluster.bootstrap(), &topic, 1, &[])?;
         let proxy = Proxy::start(&cluster.bootstrap(), rule)?;
-        let client = client(&proxy, REQUEST_TIMEOUT).await?;
+        let client = client(&proxy, request_timeout).await?;
         Ok(Self {
             cluster,
             client,
@@ -53,11 +60,17 @@ impl Setting {
     }
 }
 
+/// The first contact is one attempt for each address; a link that breaks just then is the application's to try again.
 async fn client(proxy: &Proxy, request_timeout: Duration) -> Result<Client> {
-    Ok(Client::builder([proxy.bootstrap()])
-        .request_timeout(request_timeout)
-        .connect()
-        .await?)
+    let mut tries = 1;
+    loop {
+        let builder = Client::builder([proxy.bootstrap()]).request_timeout(request_timeout);
+        match builder.connect().await {
+            Ok(client) => return Ok(client),
+            Err(_) if tries < CONNECT_TRIES => tries += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// A test of this name for 3.9.1 (TV1) and for 4.4.0 (TV2).

@@ -56,6 +56,10 @@ async fn settings_that_contradict_each_other() -> Result<()> {
     )?;
 
     let error = refused(&client, |config| config.max_in_flight = 6).await?;
-    let parts = ["max.in.flight.requests.per.connection", "6", "from 1 to 5"];
+    let parts = [
+        "max.in.flight.requests.per.connection = 6",
+        "enable.idempotence = true",
+        "1 to 5",
+    ];
     check(&error, ErrorKind::Config, &parts)
 }

@@ -110,6 +110,8 @@ pub(crate) enum Refusal {
     Metadata(ErrorCode),
     /// No room in the memory budget now.
     Memory,
+    /// It cannot be taken as far as is known, but what is known may be old.
+    Stale(Error),
     /// It cannot be taken.
     Error(Error),
 }

@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use sealwax_protocol::error_code::ErrorCode;
 use sealwax_protocol::ids::{ProducerIdAndEpoch, TopicPartition};
 
 use super::batch::{Attempt, BatchMetadata, Fate, Sealed, Weight};
@@ -11,6 +12,7 @@ use super::topics::PartitionId;
 use super::{Course, Kind, RecordAccumulator, drain};
 use crate::error::{Error, ErrorKind};
 use crate::machine::RequestId;
+use crate::machine::retry::Backoff;
 
 /// How often the first write of a partition in a transaction is sent again after OUT_OF_ORDER_SEQUENCE_NUMBER: some brokers answer so
 /// when they could not verify in time that the partition is part of the transaction (KAFKA-14920).
@@ -174,7 +176,11 @@ impl<T> RecordAccumulator<T> {
             });
             return self.fail(request, id, cause, attempt.fate);
         }
-        let backoff = self.settings.backoff;
+        let backoff = match attempt.cause.code() {
+            // Under TV2 the leader has asked the coordinator, and waited, more than once before it says so.
+            Some(ErrorCode::CONCURRENT_TRANSACTIONS) => Backoff::CONCURRENT,
+            _ => self.settings.backoff,
+        };
         let (topics, rng) = (&mut self.topics, &mut self.rng);
         let queue = &mut topics.partition_mut(id)?.queue;
         queue.retry(request, attempt, |failures| now + backoff.delay(failures, rng));

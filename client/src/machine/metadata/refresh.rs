@@ -148,6 +148,11 @@ impl MetadataMachine {
         }
     }
 
+    /// When the last request was sent. Right after a usable answer it is the one that brought the snapshot.
+    pub(crate) const fn last_asked(&self) -> Option<Instant> {
+        self.last_asked
+    }
+
     /// The snapshot.
     pub(crate) fn snapshot(&self) -> &Arc<ClusterMetadata> {
         &self.snapshot

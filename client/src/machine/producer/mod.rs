@@ -98,6 +98,9 @@ pub(crate) struct ProducerMachine<T> {
     in_flight: HashMap<NodeId, usize>,
     next_id: u64,
     metadata: Arc<ClusterMetadata>,
+    metadata_as_of: Option<Instant>,
+    /// When the youngest send began for whose sake the metadata is asked for anew.
+    news_wanted: Option<Instant>,
     features: FinalizedFeatures,
     directives: VecDeque<Directive>,
     /// Batches whose events were handed out.
@@ -144,6 +147,8 @@ impl<T> ProducerMachine<T> {
             in_flight: HashMap::new(),
             next_id: 0,
             metadata: Arc::default(),
+            metadata_as_of: None,
+            news_wanted: None,
             features: FinalizedFeatures::default(),
             directives: VecDeque::new(),
             told: 0,
@@ -163,16 +168,16 @@ impl<T> ProducerMachine<T> {
         open: impl FnOnce() -> T,
         taken: impl FnOnce(&T, u32) -> R,
     ) -> Result<Appended<R>, Refusal> {
-        self.append_in_turn(now, None, (record, timestamp), open, taken)
+        self.append_in_turn((now, now), None, (record, timestamp), open, taken)
     }
 
-    /// Takes a record of someone who may stand in line for room. See [`RecordAccumulator::append`].
+    /// Takes a record of someone who wants to send it since `since` and may stand in line for room. See [`RecordAccumulator::append`].
     ///
     /// # Errors
     /// Why it was not taken; for some reasons it may be taken later.
     pub(crate) fn append_in_turn<R>(
         &mut self,
-        now: Instant,
+        (now, since): (Instant, Instant),
         turn: Option<&Turn>,
         (record, timestamp): (&Record<'_>, i64),
         open: impl FnOnce() -> T,
@@ -186,11 +191,7 @@ impl<T> ProducerMachine<T> {
         let appended = self
             .accumulator
             .append(now, turn, (record, timestamp), open, taken)
-            .inspect_err(|refusal| {
-                if is_for_lack_of_permission(refusal) {
-                    self.directives.push_back(Directive::RefreshMetadata);
-                }
-            })?;
+            .map_err(|refusal| self.judge(since, refusal))?;
         if let Some(partition) = &appended.opened {
             self.transactions.use_partition(partition.clone());
         }
@@ -203,6 +204,23 @@ impl<T> ProducerMachine<T> {
         let told = self.transactions.not_taken(now, error);
         self.reconcile(now);
         told
+    }
+
+    /// Permissions can be granted: whoever wanted to send after the cluster was asked about them is told what it says when it is asked anew.
+    fn judge(&mut self, since: Instant, refusal: Refusal) -> Refusal {
+        let is_before = |at: Option<Instant>| at.is_none_or(|at| at < since);
+        match refusal {
+            Refusal::Error(error)
+                if error.kind() == ErrorKind::Authorization && is_before(self.metadata_as_of) =>
+            {
+                if is_before(self.news_wanted) {
+                    self.news_wanted = Some(since);
+                    self.directives.push_back(Directive::RefreshMetadata);
+                }
+                Refusal::Stale(error)
+            }
+            Refusal::Error(_) | Refusal::Stale(_) | Refusal::Metadata(_) | Refusal::Memory => refusal,
+        }
     }
 
     /// Gets in the line of those who wait for room. As long as someone stands there, batches do not wait for their linger.
@@ -524,6 +542,7 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
 
     fn handle_cluster(&mut self, now: Instant, view: &ClusterView) {
         self.metadata = Arc::clone(&view.metadata);
+        self.metadata_as_of = view.metadata_as_of;
         self.features = view.features;
         for lost in self.accumulator.update(&view.metadata) {
             let failure = accumulator::Failure {
@@ -618,14 +637,6 @@ impl<T: Send + 'static> Machine for ProducerMachine<T> {
             (Handle::Dropped(_) | Handle::Held, _) => false,
         };
         is_over || (self.transactions.is_idle() && self.accumulator.all_resolved().is_some())
-    }
-}
-
-/// Permissions can be granted: the cluster is asked anew, so that a later record is judged by what holds then.
-fn is_for_lack_of_permission(refusal: &Refusal) -> bool {
-    match refusal {
-        Refusal::Error(error) => error.kind() == ErrorKind::Authorization && error.code().is_some(),
-        Refusal::Metadata(_) | Refusal::Memory => false,
     }
 }
 

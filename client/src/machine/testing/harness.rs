@@ -183,7 +183,7 @@ impl Harness {
             .machine
             .append(self.now, &record, 0, || tag, |tag, index| (*tag, index));
         let appended = appended.map_err(|refusal| match refusal {
-            Refusal::Error(error) => error,
+            Refusal::Error(error) | Refusal::Stale(error) => error,
             Refusal::Metadata(code) => Error::broker(ErrorKind::UnknownTopic, code, "no metadata"),
             Refusal::Memory => Error::new(ErrorKind::Timeout, "no memory"),
         })?;

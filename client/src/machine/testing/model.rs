@@ -80,6 +80,7 @@ impl Model {
                 .collect(),
         };
         ClusterView {
+            metadata_as_of: None,
             metadata: Arc::new(ClusterMetadata {
                 topics: HashMap::from([(name, topic)]),
                 ..ClusterMetadata::default()

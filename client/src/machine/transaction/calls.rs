@@ -27,13 +27,6 @@ use crate::machine::{Directive, Lane, Outbound, RequestFailure, RequestId};
 /// for the markers of the transaction before, and the timer's first step of a millisecond would be most of a small transaction's time.
 const AT_ONCE: u32 = 4;
 
-/// The pause after that, while another operation on the same transactional id ends (KAFKA-5477). Mostly these are the markers of the
-/// transaction before, which take a few milliseconds: each longer pause would be part of every small transaction's latency.
-const CONCURRENT: Backoff = Backoff {
-    initial: Duration::from_millis(1),
-    max: Duration::from_millis(100),
-};
-
 impl TransactionManager {
     /// The next transactional request, if one is due. `proof` tells that every batch has its result.
     pub(crate) fn poll_request(
@@ -246,7 +239,7 @@ impl TransactionManager {
     fn pause(&mut self, now: Instant, kind: RetryKind, failures: u32) {
         let delay = match kind {
             RetryKind::Concurrent if failures <= AT_ONCE => Duration::ZERO,
-            RetryKind::Concurrent => CONCURRENT.delay(failures - AT_ONCE, &mut self.rng),
+            RetryKind::Concurrent => Backoff::CONCURRENT.delay(failures - AT_ONCE, &mut self.rng),
             RetryKind::Backoff | RetryKind::LookUp => self.settings.backoff.delay(failures, &mut self.rng),
         };
         self.rpc = Rpc::Idle {

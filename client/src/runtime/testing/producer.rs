@@ -257,3 +257,67 @@ async fn a_producer_whose_sends_never_wait_gets_its_id_all_the_same() {
     let error = producer.send(Record::new("t", "v")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
 }
+
+#[tokio::test]
+async fn a_refusal_for_lack_of_permission_is_not_believed_for_longer_than_one_send() {
+    let peer = Peer::listen().await;
+    let (cluster, _bootstrap) = connected(&peer).await;
+    let builder = ProducerBuilder::new(Arc::clone(&cluster)).config(plain(Acks::None));
+    let producer = builder.build().await.unwrap();
+    let refused = || {
+        let topic = topic("t", 0, &[]).with_error_code(ErrorCode::TOPIC_AUTHORIZATION_FAILED.0);
+        peer.metadata(1).with_topics(vec![topic])
+    };
+    let send = async || producer.send(Record::new("t", "v")).await;
+    let first = async {
+        let mut general = peer.accept_and_greet().await;
+        let (header, _) = general.receive().await;
+        general.answer(&header, refused()).await;
+        general
+    };
+    let (mut general, error) = tokio::join!(first, send());
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Authorization);
+
+    let second = async {
+        let (header, _) = general.receive().await;
+        general.answer(&header, refused()).await;
+    };
+    let ((), error) = tokio::join!(second, send());
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Authorization, "asked anew");
+
+    let granted = async {
+        let (header, _) = general.receive().await;
+        let answer = peer.metadata(1).with_topics(vec![topic("t", 1, &[(0, 1, 0)])]);
+        general.answer(&header, answer).await;
+    };
+    let ((), taken) = tokio::join!(granted, send());
+    taken.unwrap();
+}
+
+#[tokio::test]
+async fn a_refusal_that_nobody_confirms_holds_when_the_time_is_over() {
+    let peer = Peer::listen().await;
+    let (cluster, _bootstrap) = connected(&peer).await;
+    let config = ProducerConfig {
+        max_block: Duration::from_millis(200),
+        ..plain(Acks::None)
+    };
+    let producer = ProducerBuilder::new(Arc::clone(&cluster))
+        .config(config)
+        .build()
+        .await
+        .unwrap();
+    let first = async {
+        let mut general = peer.accept_and_greet().await;
+        let (header, _) = general.receive().await;
+        let topic = topic("t", 0, &[]).with_error_code(ErrorCode::TOPIC_AUTHORIZATION_FAILED.0);
+        general
+            .answer(&header, peer.metadata(1).with_topics(vec![topic]))
+            .await;
+        general
+    };
+    let (mut general, first) = tokio::join!(first, producer.send(Record::new("t", "v")));
+    assert_eq!(first.unwrap_err().kind(), ErrorKind::Authorization);
+    let (_, again) = tokio::join!(general.receive(), producer.send(Record::new("t", "v")));
+    assert_eq!(again.unwrap_err().kind(), ErrorKind::Authorization);
+}

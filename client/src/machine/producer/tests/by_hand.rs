@@ -566,6 +566,21 @@ fn concurrent_transactions_are_asked_about_at_once_and_then_in_short_pauses() {
 }
 
 #[test]
+fn a_write_that_meets_the_end_of_the_transaction_before_is_sent_again_after_a_short_pause() {
+    let (mut harness, serial) = started(V2);
+    let taken = harness.append(0, Some(serial)).unwrap();
+    harness.faults = vec![Fault::Says(ErrorCode::CONCURRENT_TRANSACTIONS); 3].into();
+    let asked = harness.now;
+    assert!(matches!(harness.commit(serial), Verdict::Committed));
+    assert_eq!(harness.in_log(taken.value), [Status::Committed]);
+    let waited = harness.now - asked;
+    assert!(
+        waited >= Duration::from_millis(5) && waited <= Duration::from_millis(12),
+        "1 + 2 + 4 ms and jitter, not {waited:?}"
+    );
+}
+
+#[test]
 fn only_a_v2_transaction_close_behind_another_asks_for_the_markers() {
     for (version, expected) in [(V1, [0, 0, 0]), (V2, [0, 1, 1])] {
         let (mut harness, mut serial) = started(version);

@@ -23,10 +23,13 @@ fn tight() -> ProducerConfig {
 fn wait(harness: &mut Harness, turn: Option<&Turn>, partition: i32, tag: u64) -> Result<(), Refusal> {
     let bytes = u64::MAX.to_be_bytes();
     let record = Record::new(TOPIC, &bytes).partition(partition);
-    let appended =
-        harness
-            .machine
-            .append_in_turn(harness.now, turn, (&record, 0), || WAITED + tag, |_, _| ());
+    let appended = harness.machine.append_in_turn(
+        (harness.now, harness.now),
+        turn,
+        (&record, 0),
+        || WAITED + tag,
+        |_, _| (),
+    );
     appended.map(|_| ())
 }
 
