@@ -79,7 +79,7 @@ struct DemoArgs {
     /// Build sealwax with optimisations (takes longer to build than the demo takes to run)
     #[arg(long)]
     release: bool,
-    /// Install Java and Maven if they are missing (as root on Debian)
+    /// Install Java, Maven and Python's venv if they are missing (as root on Debian)
     #[arg(long)]
     install: bool,
 }
@@ -135,14 +135,14 @@ struct LatencyArgs {
     /// Replace docs/evidence/latency.md with the report
     #[arg(long)]
     write: bool,
-    /// Install Java and Maven if they are missing (as root on Debian)
+    /// Install Java, Maven and Python's venv if they are missing (as root on Debian)
     #[arg(long)]
     install: bool,
 }
 
 #[derive(Debug, Args)]
 struct Installing {
-    /// Install Java and Maven if they are missing (as root on Debian)
+    /// Install Java, Maven and Python's venv if they are missing (as root on Debian)
     #[arg(long)]
     install: bool,
 }
@@ -164,7 +164,7 @@ struct Up {
     /// A broker property, key=value; may be repeated
     #[arg(long = "config", value_name = "KEY=VALUE", value_parser = parse_pair)]
     configs: Vec<(String, String)>,
-    /// Install Java and Maven if they are missing (as root on Debian)
+    /// Install Java, Maven and Python's venv if they are missing (as root on Debian)
     #[arg(long)]
     install: bool,
 }

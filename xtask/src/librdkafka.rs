@@ -9,10 +9,27 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use rustix::fs::FlockOperation;
 
+use crate::kafka::{Missing, apt_install};
 use crate::workspace;
 
 /// The binding's version, which is librdkafka's too. Pinned, so that figures of two days can be compared.
 pub const VERSION: &str = "2.16.1";
+
+/// Has the binding fetched, so that tests need not; Python itself with it, if that is wished.
+///
+/// # Errors
+/// As [`python`], or if the Debian packages cannot be installed.
+pub fn prepare(missing: Missing) -> Result<()> {
+    let can_fetch = Command::new("python3")
+        .args(["-c", "import ensurepip, venv"])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    match missing {
+        Missing::Install if !can_fetch => apt_install("python3-venv")?,
+        Missing::Install | Missing::Name => {}
+    }
+    python().map(drop)
+}
 
 /// The Python of an environment that has the binding; pip fetches it if it is not there yet.
 ///
@@ -43,7 +60,7 @@ pub fn python() -> Result<PathBuf> {
 fn call(program: &Path, arguments: &[&str]) -> Result<()> {
     let output = Command::new(program).args(arguments).output().with_context(|| {
         format!(
-            "`{}` does not run: python3 with its venv module is needed",
+            "`{}` does not run: python3 with its venv module is needed (the Debian package python3-venv)",
             program.display()
         )
     })?;

@@ -32,7 +32,7 @@ pub fn run(missing: Missing) -> Result<bool> {
     for version in VERSIONS {
         Jvm::prepare(version, missing)?;
     }
-    librdkafka::python()?;
+    librdkafka::prepare(missing)?;
     let dir = workspace::target_dir()?.join("faults");
     // Rows of an earlier run must not be taken for this one's.
     let _ = fs::remove_dir_all(&dir);

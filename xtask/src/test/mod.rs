@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use crate::demo::{self, Demo};
 use crate::kafka::{Jvm, Missing, Version};
 use crate::outcome::Outcome;
-use crate::{deny, guards, layers, sizes, workspace};
+use crate::{deny, guards, layers, librdkafka, sizes, workspace};
 use counts::Counts;
 use summary::{Step, Summary};
 
@@ -76,6 +76,9 @@ pub fn run(missing: Missing) -> Result<bool> {
         )
     });
     check(&mut summary, "Java and Kafka's jars", || prepare_kafka(missing));
+    check(&mut summary, "librdkafka", || {
+        librdkafka::prepare(missing).map(|()| Outcome::Passed)
+    });
     step(&mut summary, "cargo test", || cargo_test(&root));
     check(&mut summary, "demo, shortened", || {
         demo::run(&SHORT_DEMO).map(Outcome::from)
