@@ -59,6 +59,9 @@ pub(super) enum Excuse {
     Rival,
     /// It lives for so long that a coordinator of TV1 may have ended its transaction, and its epoch with it.
     Patience,
+    /// Under TV1 an adding that it had left on its way came between its abort and InitProducerId, and opened a transaction in its epoch,
+    /// which only a newer epoch can end.
+    LateAdding,
 }
 
 /// A producer from its creation to its end.
@@ -132,11 +135,11 @@ impl History {
         }
     }
 
-    /// A coordinator of TV1 may have lost its patience with this producer.
-    pub(super) fn outlived_patience(&mut self, instance: usize) {
+    /// Something has happened that may cost this producer its epoch.
+    pub(super) fn excuse(&mut self, instance: usize, excuse: Excuse) {
         let instance = &mut self.instances[instance];
         if instance.over.is_none() && instance.excuse == Excuse::None {
-            instance.excuse = Excuse::Patience;
+            instance.excuse = excuse;
         }
     }
 

@@ -126,6 +126,13 @@ impl Network {
         connection.owner
     }
 
+    /// Whether its client no longer listens to this connection: what still arrives over it comes late.
+    pub(super) fn is_left_behind(&self, connection: u64) -> bool {
+        self.connections
+            .get(&connection)
+            .is_none_or(|known| known.line != Line::Open || known.owner.is_none())
+    }
+
     /// The node that a connection leads to, if it is up.
     pub(super) fn node(&self, connection: u64) -> Option<NodeId> {
         let node = self.connections.get(&connection)?.node;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use sealwax_protocol::ids::TopicPartition;
 
-use super::history::{Delivery, History, Outcome, Taken};
+use super::history::{Delivery, Excuse, History, Outcome, Taken};
 use super::operations::Operation;
 use super::watch::Watch;
 use crate::error::{Error, ErrorKind};
@@ -192,7 +192,7 @@ impl Producer {
     /// Goes one step on.
     pub(super) fn step(&mut self, now: Instant, history: &mut History) -> Step {
         if self.outlives.is_some_and(|at| at <= now) {
-            history.outlived_patience(self.instance);
+            history.excuse(self.instance, Excuse::Patience);
         }
         match self.doing {
             Doing::Nothing => self.next(now, history),

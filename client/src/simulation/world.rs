@@ -4,7 +4,7 @@
 //! A run has four parts: the scripts under the plan of faults; then everything heals; then every transactional id commits two more
 //! transactions, the last of which has to succeed; then readers read to the end.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use sealwax_protocol::request::RequestBody;
 
 use super::check::{Anomaly, Seen, check};
 use super::faults::{Act, Faults};
-use super::history::History;
+use super::history::{Excuse, History};
 use super::model;
 use super::network::{Network, Parcel};
 use super::operations::{Operation, PARTITIONS, Script};
@@ -95,6 +95,8 @@ pub(super) struct World {
     rng: fastrand::Rng,
     cluster_at: Option<Duration>,
     transaction_timeout: Duration,
+    /// Transactional ids whose last EndTxn that arrived was an abort, without anything added since.
+    aborted: BTreeSet<String>,
     /// Whether a coordinator of TV1 may end a transaction, which costs its producer the epoch.
     may_be_v1: bool,
     is_healed: bool,
@@ -154,6 +156,7 @@ impl World {
             trace,
             rng,
             cluster_at: None,
+            aborted: BTreeSet::new(),
             transaction_timeout: scenario.transaction_timeout,
             may_be_v1: scenario.may_be_v1(),
             is_healed: false,
@@ -400,8 +403,37 @@ impl World {
             connection,
             correlation,
         };
+        self.note_late_adding(connection, &body);
         self.cluster.handle_request(now, origin, version, body);
         self.settle();
+    }
+
+    /// Watches for what costs a producer of TV1 its epoch although it did all it could.
+    fn note_late_adding(&mut self, connection: u64, body: &RequestBody) {
+        let id = match body {
+            RequestBody::EndTxn(end) if end.committed => {
+                self.aborted.remove(end.transactional_id.0.as_str());
+                return;
+            }
+            RequestBody::EndTxn(end) => {
+                self.aborted.insert(end.transactional_id.0.to_string());
+                return;
+            }
+            RequestBody::AddPartitionsToTxn(adding) => adding.v3_and_below_transactional_id.0.as_str(),
+            RequestBody::AddOffsetsToTxn(adding) => adding.transactional_id.0.as_str(),
+            _ => return,
+        };
+        if !self.network.is_left_behind(connection) {
+            self.aborted.remove(id);
+        } else if self.aborted.contains(id) {
+            for client in &self.clients {
+                if let (Role::Producer(producer), Some(own)) = (&client.role, client.transactional_id)
+                    && *id_name(own) == *id
+                {
+                    self.history.excuse(producer.instance, Excuse::LateAdding);
+                }
+            }
+        }
     }
 
     /// Something reaches a client.
@@ -459,16 +491,16 @@ impl World {
 
     /// Lets a client do all that it can do now, as the driver does: news before answers, outputs after each input.
     fn turn(&mut self, client: usize) {
-        loop {
+        // What a machine decides while it hands out nothing, its user sees only when asked once more.
+        let mut rests = 0;
+        while rests < 2 {
             let now = self.instant();
             let moved = match &self.clients[client].role {
                 Role::Producer(_) => self.turn_producer(client, now),
                 Role::Reader(_) => self.turn_reader(client, now),
                 Role::Script(_) | Role::Gone => false,
             };
-            if !moved {
-                break;
-            }
+            rests = if moved { 0 } else { rests + 1 };
         }
         self.schedule(client);
         self.settle();

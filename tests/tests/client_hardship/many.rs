@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use sealwax::config::ProducerConfig;
-use sealwax::{Client, ErrorKind, Record};
+use sealwax::{Client, CommitError, ErrorKind, Record};
 use sealwax_tests::scratch::unique;
 use sealwax_tests::wait;
 use tokio::task::JoinSet;
@@ -106,7 +106,7 @@ async fn topics_that_are_created_by_the_first_send() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_topic_name_that_cannot_be_is_refused_and_the_transaction_goes_on() -> Result<()> {
+async fn a_topic_name_that_cannot_be_is_refused_and_the_transaction_with_it() -> Result<()> {
     let (_cluster, client, topic) = set_up(Version::V4_4_0, 1).await?;
     let mut config = ProducerConfig::default();
     config.max_block = Duration::from_secs(5);
@@ -121,6 +121,15 @@ async fn a_topic_name_that_cannot_be_is_refused_and_the_transaction_goes_on() ->
         refused.as_ref().map(sealwax::Error::kind) == Some(ErrorKind::UnknownTopic),
         "{refused:?}"
     );
+    // Without the record that was refused the rest must not be committed (KAFKA-9279).
+    let refused = transaction.send(Record::new(&topic, "x")).await.err();
+    ensure!(
+        refused.as_ref().is_some_and(sealwax::Error::requires_abort),
+        "{refused:?}"
+    );
+    let refused = transaction.commit().await.err();
+    ensure!(matches!(refused, Some(CommitError::Aborted(_))), "{refused:?}");
+    let mut transaction = producer.begin().await?;
     transaction.send(Record::new(&topic, "y")).await?;
     let _committed = transaction.commit().await?;
     ensure!(reading::committed(&client, &topic, 1).await? == ["y"]);

@@ -9,7 +9,7 @@ use super::super::faults::{Act, Fault, Plan, Rule};
 use super::super::history::Outcome;
 use super::super::model;
 use super::super::operations::Operation::{
-    self, Abort, Begin, Commit, Drop, Flush, Leave, Offsets, Restart, Send, Wait,
+    self, Abort, Begin, Commit, Drop, Flush, Leave, Offsets, Resolve, Restart, Send, Wait,
 };
 use super::super::operations::Script;
 use super::super::print::Trace;
@@ -540,4 +540,86 @@ fn a_reader_that_comes_late_reads_what_follows_an_aborted_transaction() {
         let (outcomes, _) = play(&scenario);
         assert_eq!(outcomes, [Outcome::Aborted, Outcome::Committed]);
     }
+}
+
+/// Found by chance: a transaction that nothing was added to ends while nothing is handed out, and its user waits for that.
+#[test]
+fn a_user_sees_what_its_machine_decides_in_silence() {
+    let scenario = Scenario {
+        seed: 15_888_748_025_861_642_207,
+        transaction_version: 1,
+        marker_delay: ms(2),
+        transaction_timeout: ms(60_000),
+        scripts: vec![
+            Script {
+                transactional_id: Some(0),
+                start: ms(260),
+                operations: vec![
+                    Restart,
+                    Leave,
+                    Commit,
+                    Send(0, 1),
+                    Commit,
+                    Send(0, 10),
+                    Send(0, 1),
+                    Flush,
+                    Send(2, 1),
+                    Offsets,
+                    Send(0, 9),
+                    Begin,
+                    Send(2, 1),
+                    Offsets,
+                    Wait(ms(18)),
+                    Commit,
+                    Send(0, 19),
+                    Send(2, 1),
+                ],
+            },
+            Script {
+                transactional_id: Some(0),
+                start: ms(1438),
+                operations: vec![
+                    Send(0, 17),
+                    Send(0, 1),
+                    Send(0, 1),
+                    Commit,
+                    Resolve,
+                    Flush,
+                    Resolve,
+                    Restart,
+                    Offsets,
+                    Send(3, 1),
+                    Send(1, 1),
+                    Send(0, 1),
+                    Wait(ms(10)),
+                    Send(1, 1),
+                    Send(1, 1),
+                    Send(1, 1),
+                    Send(3, 1),
+                    Send(2, 14),
+                    Restart,
+                    Send(2, 1),
+                    Abort,
+                    Send(2, 1),
+                    Begin,
+                    Commit,
+                    Send(0, 1),
+                    Commit,
+                    Send(2, 2),
+                    Send(0, 1),
+                    Send(1, 12),
+                    Send(3, 1),
+                    Send(0, 1),
+                    Send(2, 1),
+                    Commit,
+                ],
+            },
+        ],
+        plan: Plan {
+            rules: vec![rule(ApiKey::AddPartitionsToTxn, 0, 35, Fault::NotSent)],
+            acts: vec![],
+        },
+        readers: 1,
+    };
+    assert_eq!(World::new(&scenario, Trace::default()).play(), []);
 }

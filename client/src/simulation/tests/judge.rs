@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::check::{Anomaly, Records, Seen, check};
-use super::super::history::{Delivery, History, Outcome, Taken};
+use super::super::history::{Delivery, Excuse, History, Outcome, Taken};
 
 /// Values 0 and 1 are committed, 2 is aborted, 3 is committed as nobody knows, 4 is written without a transaction, 5 is in doubt and not there.
 fn good() -> (History, Seen) {
@@ -291,11 +291,18 @@ fn nobody_is_fenced_without_a_rival_or_a_coordinator_without_patience() {
     };
     let found = after(|history, _| successor(history));
     assert_eq!(found, unexplained, "who comes later is no rival");
+    for excuse in [Excuse::Patience, Excuse::LateAdding] {
+        let found = after(|history, _| {
+            history.excuse(0, excuse);
+            history.over(0);
+        });
+        assert_eq!(found, [], "{excuse:?}");
+    }
     let found = after(|history, _| {
-        history.outlived_patience(0);
         history.over(0);
+        history.excuse(0, Excuse::LateAdding);
     });
-    assert_eq!(found, []);
+    assert_eq!(found, unexplained, "what comes later explains nothing");
 }
 
 #[test]
