@@ -342,7 +342,8 @@ async fn one_call_in_trouble(version: Version) -> Result<()> {
     let (cluster, _, topic) = set_up(version).await?;
     // Within max.block.ms a second run may begin, and after it an unanswered commit is given up.
     let (enough, short) = (Duration::from_secs(60), Duration::from_secs(2));
-    for (api, runs, max_block) in [(ApiKey::Produce, 2, enough), (ApiKey::EndTxn, 1, short)] {
+    // Each run of the first loses one to four of the four writes that are held, as quick as the machine is.
+    for (api, runs, max_block) in [(ApiKey::Produce, 2..=5, enough), (ApiKey::EndTxn, 1..=1, short)] {
         let left = AtomicUsize::new(4);
         let proxy = Proxy::start(&cluster.bootstrap(), HoldFirst { api, left })?;
         let client = Client::builder(proxy.bootstrap().split(','))
@@ -362,7 +363,10 @@ async fn one_call_in_trouble(version: Version) -> Result<()> {
                 Ok::<_, Error>(run)
             })
             .await?;
-        ensure!(value == runs, "{api:?}: committed with run {value}, not {runs}");
+        ensure!(
+            runs.contains(&value),
+            "{api:?}: committed with run {value}, not {runs:?}"
+        );
     }
     let seen = committed(&cluster, &topic).await?;
     ensure!(seen == ["Produce", "EndTxn"], "{seen:?}");
