@@ -123,13 +123,10 @@ pub fn restrict(bootstrap: &str, resource: AclResource<'_>, operations: &[AclOpe
         .with_permission_type(ANY);
     let request = DeleteAclsRequest::default().with_filters(vec![filter]);
     let answer = connect_any(bootstrap)?.call(DELETE_ACLS_VERSION, &request)?;
-    for result in answer.filter_results {
-        ensure!(
-            result.error_code == 0,
-            "DeleteAcls: error code {}",
-            result.error_code
-        );
-    }
+    accepted(
+        "DeleteAcls",
+        answer.filter_results.iter().map(|result| result.error_code),
+    )?;
     operations
         .iter()
         .try_for_each(|operation| allow(bootstrap, resource, *operation))?;
@@ -152,14 +149,18 @@ pub fn allow(bootstrap: &str, resource: AclResource<'_>, operation: AclOperation
         .with_permission_type(ALLOW);
     let request = CreateAclsRequest::default().with_creations(vec![creation]);
     let answer = connect_any(bootstrap)?.call(CREATE_ACLS_VERSION, &request)?;
-    for result in answer.results {
-        ensure!(
-            result.error_code == 0,
-            "CreateAcls: error code {}",
-            result.error_code
-        );
-    }
+    accepted(
+        "CreateAcls",
+        answer.results.iter().map(|result| result.error_code),
+    )?;
     await_listed(bootstrap, resource, |listed| listed.contains(&operation.code()))
+}
+
+fn accepted(api: &str, codes: impl Iterator<Item = i16>) -> Result<()> {
+    for code in codes {
+        ensure!(code == 0, "{api}: error code {code}");
+    }
+    Ok(())
 }
 
 /// The controller has a change when it answers; the broker that decides about access follows. It lists what it knows itself.

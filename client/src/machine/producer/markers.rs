@@ -7,12 +7,10 @@
 //! (DescribeTransactions, which needs no permission that a producer lacks) until the markers are there, and saves the rest of the leader's
 //! pause. Nothing depends on the answer but time: without one, the write goes after the leader's pause at the latest.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sealwax_protocol::StrBytes;
 use sealwax_protocol::error_code::ErrorCode;
-use sealwax_protocol::messages::{DescribeTransactionsRequest, EndTxnResponse, TransactionalId};
+use sealwax_protocol::messages::EndTxnResponse;
 use sealwax_protocol::response::ResponseBody;
 
 use crate::machine::RequestFailure;
@@ -80,12 +78,6 @@ impl Markers {
             Self::Past | Self::Ended { .. } => None,
         }
     }
-}
-
-/// The question.
-pub(super) fn request(transactional_id: &Arc<str>) -> DescribeTransactionsRequest {
-    let id = StrBytes::from_string(transactional_id.as_ref().to_owned());
-    DescribeTransactionsRequest::default().with_transactional_ids(vec![TransactionalId(id)])
 }
 
 fn is_marking(result: &Result<ResponseBody, RequestFailure>) -> bool {

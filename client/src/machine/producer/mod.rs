@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sealwax_protocol::ids::{NodeId, ProducerIdAndEpoch, TopicPartition};
-use sealwax_protocol::request::RequestBody;
 use sealwax_protocol::response::ResponseBody;
 use sealwax_protocol::version::{FinalizedFeatures, VersionRange};
 
@@ -30,7 +29,9 @@ use crate::machine::accumulator::{
 };
 use crate::machine::metadata::ClusterMetadata;
 use crate::machine::retry::Backoff;
-use crate::machine::transaction::{self, Resolution, Sender, TransactionManager, Verdict};
+use crate::machine::transaction::{
+    self, Resolution, Sender, TransactionManager, Verdict, describe_transactions,
+};
 use crate::machine::{
     ClusterView, CoordinatorKind, Destination, Directive, Lane, Machine, Outbound, RequestFailure, RequestId,
 };
@@ -432,7 +433,7 @@ impl<T> ProducerMachine<T> {
         if !self.markers.ask(now) {
             return None;
         }
-        let body = RequestBody::from(markers::request(transactional_id));
+        let body = describe_transactions::request(transactional_id);
         self.calls.insert(id, Call::Markers);
         Some(Outbound {
             id,

@@ -8,7 +8,7 @@ mod add_offsets;
 mod add_partitions;
 mod answers;
 mod calls;
-mod describe_transactions;
+pub(crate) mod describe_transactions;
 mod end_txn;
 mod ending;
 mod explain;

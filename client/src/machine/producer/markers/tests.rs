@@ -1,5 +1,6 @@
 //! When the coordinator is asked, and for how long writes wait.
 
+use sealwax_protocol::StrBytes;
 use sealwax_protocol::messages::DescribeTransactionsResponse;
 use sealwax_protocol::messages::describe_transactions_response::TransactionState;
 
